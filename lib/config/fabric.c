@@ -3,6 +3,8 @@
 //
 // The simulated network: its keys, and the rules between them. What a topology has room for is
 // checked when it is made.
+#include <string.h>
+
 #include "config/internal.h"
 #include "config/key_macros.h"
 
@@ -23,37 +25,37 @@ static const struct config_key pfc_keys[] = {
 };
 static OBJECT(pfc, pfc_keys);
 
-static const struct config_key pause_keys[] = {
-	{ .name = "host", WHOLE(COUNT), RANGE(0, SIM_MAX_HOSTS - 1),
-	  FIELD(config_fabric_pause, host), .required = true,
+static const struct config_key fault_keys[] = {
+	{ .name = "kind",
+	  WORDS("silent", "link", "host-pause", "switch-pause", "builder-pause", "slow-consumer",
+		"manager-restart"),
+	  FIELD(config_fault, kind), .required = true,
+	  .help = "See simulation/faults.md." },
+	{ .name = "node", NAME, FIELD(config_fault, node),
+	  .help = "Node that it hits; or `host`, `link`." },
+	{ .name = "host", WHOLE(COUNT), RANGE(0, SIM_MAX_HOSTS - 1), FIELD(config_fault, host),
+	  .presence = offsetof(struct config_fault, has_host),
 	  .help = "Number of the host." },
-	{ .name = "begin", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fabric_pause, begin_ns),
-	  .standard = "0",
-	  .help = "Begin of its first pause." },
-	{ .name = "length", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fabric_pause, length_ns),
-	  .standard = "0",
-	  .help = "Length of a pause; 0: for ever." },
-	{ .name = "period", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fabric_pause, period_ns),
-	  .standard = "0",
-	  .help = "Time from one begin to the next; 0: one pause." },
-};
-static OBJECT(pause_object, pause_keys);
-
-static const struct config_key slow_link_keys[] = {
-	{ .name = "link", WHOLE(COUNT), RANGE(0, UINT32_MAX), FIELD(config_fabric_slow_link, link),
-	  .required = true,
+	{ .name = "link", WHOLE(COUNT), RANGE(0, UINT32_MAX), FIELD(config_fault, link),
+	  .presence = offsetof(struct config_fault, has_link),
 	  .help = "Number of the link, as in the results." },
-	{ .name = "begin", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fabric_slow_link, begin_ns),
+	{ .name = "begin", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fault, begin_ns),
 	  .standard = "0",
-	  .help = "When its rate changes." },
-	{ .name = "length", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fabric_slow_link, length_ns),
+	  .help = "Begin." },
+	{ .name = "length", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fault, length_ns),
 	  .standard = "0",
-	  .help = "For how long; 0: for ever." },
-	{ .name = "rate", WHOLE(BIT_RATE), RANGE(0, 10000 * GIGABIT),
-	  FIELD(config_fabric_slow_link, rate), .standard = "0",
-	  .help = "Its rate then; 0: the link is down." },
+	  .help = "0: until the end." },
+	{ .name = "period", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fault, period_ns),
+	  .standard = "0",
+	  .help = "Time from one begin to the next; 0: once." },
+	{ .name = "rate", WHOLE(BIT_RATE), RANGE(0, 10000 * GIGABIT), FIELD(config_fault, rate),
+	  .standard = "0",
+	  .help = "Of the link; 0: down." },
+	{ .name = "consumer_time", WHOLE(TIME), RANGE(0, HOUR),
+	  FIELD(config_fault, consumer_time_ns), .standard = "0",
+	  .help = "Per event." },
 };
-static OBJECT(slow_link, slow_link_keys);
+static OBJECT(fault_object, fault_keys);
 
 static const struct config_key traffic_keys[] = {
 	{ .name = "kind", WORDS("incast", "permutation", "uniform", "a2a", "daqpipe", "system"),
@@ -170,12 +172,9 @@ static const struct config_key fabric_keys[] = {
 	{ .name = "seed", WHOLE(COUNT), RANGE(0, UINT64_MAX), FIELD(config_fabric, seed),
 	  .standard = "1",
 	  .help = "Seed of all that is random." },
-	{ .name = "pauses", LIST(pause_object), ELEMENTS(config_fabric, pauses),
-	  RANGE(0, CONFIG_MAX_PAUSES),
-	  .help = "Hosts that pause their switch: slow receivers, storms." },
-	{ .name = "slow_links", LIST(slow_link), ELEMENTS(config_fabric, slow_links),
-	  RANGE(0, CONFIG_MAX_SLOW_LINKS),
-	  .help = "Links that are slow or down." },
+	{ .name = "faults", LIST(fault_object), ELEMENTS(config_fabric, faults),
+	  RANGE(0, CONFIG_MAX_FAULTS),
+	  .help = "What fails, and when." },
 	{ .name = "traffic", NESTED(traffic_object), .offset = offsetof(struct config_fabric, traffic),
 	  .help = "What the hosts send." },
 };
@@ -183,19 +182,71 @@ OBJECT(config_fabric_object, fabric_keys);
 
 // clang-format on
 
-static int check_pauses(struct config_reader *reader, const struct config_fabric *fabric)
+// What a fault names, and that it can happen.
+static const char *problem_of(const struct config_fabric *fabric, const struct config_fault *fault)
 {
-	for (unsigned i = 0; i < fabric->n_pauses; i++) {
-		const struct config_fabric_pause *pause = &fabric->pauses[i];
-		if (fabric->flow_control != SIM_PFC)
-			return config_fail(config_at(reader, "fabric.pauses"),
-					   "hosts pause with flow_control pfc only");
-		if (pause->period_ns > 0 && pause->length_ns >= pause->period_ns)
-			return config_fail(config_at_element(reader, "fabric.pauses", i, "length"),
-					   "is not below the period");
-		if (pause->period_ns > 0 && pause->length_ns == 0)
-			return config_fail(config_at_element(reader, "fabric.pauses", i, "length"),
-					   "is needed with a period");
+	const bool is_restart = fault->kind == CONFIG_FAULT_MANAGER_RESTART;
+	const bool takes_link =
+	    fault->kind == CONFIG_FAULT_LINK || fault->kind == CONFIG_FAULT_SWITCH_PAUSE;
+	const bool pauses =
+	    fault->kind == CONFIG_FAULT_HOST_PAUSE || fault->kind == CONFIG_FAULT_SWITCH_PAUSE;
+	const unsigned n_named = (fault->node[0] != '\0') + fault->has_host + fault->has_link;
+
+	if (fault->has_link && !takes_link)
+		return "names a link: kinds link and switch-pause do";
+	if (n_named != (is_restart ? 0 : 1))
+		return is_restart   ? "manager-restart names neither node, host nor link"
+		       : takes_link ? "name one of node, host and link"
+				    : "name either a node or a host";
+	if (pauses && fabric->flow_control != SIM_PFC)
+		return "pauses need flow_control pfc";
+	if (fault->kind >= CONFIG_FAULT_BUILDER_PAUSE && fabric->traffic.kind != SIM_TRAFFIC_SYSTEM)
+		return "this kind is for traffic.kind system";
+	if (fault->period_ns > 0 && fault->length_ns == 0)
+		return "a period needs a length";
+	if (fault->period_ns > 0 && fault->length_ns >= fault->period_ns)
+		return "length is not below period";
+	return NULL;
+}
+
+static int check_faults(struct config_reader *reader, const struct config_fabric *fabric)
+{
+	for (unsigned i = 0; i < fabric->n_faults; i++) {
+		const char *problem = problem_of(fabric, &fabric->faults[i]);
+
+		if (problem != NULL)
+			return config_fail(config_at_element(reader, "fabric.faults", i, "kind"),
+					   "%s", problem);
+	}
+	return 0;
+}
+
+static bool has_other_duties(const struct cluster_system *system)
+{
+	const struct cluster_system_node *node = &system->nodes[system->manager];
+
+	return system->n_nodes > 0 && (node->n_builders > 0 || node->n_sources > 0);
+}
+
+int config_resolve_faults(struct config_reader *reader, struct config_fabric *fabric,
+			  const struct cluster_system *system)
+{
+	for (unsigned i = 0; i < fabric->n_faults; i++) {
+		struct config_fault *fault = &fabric->faults[i];
+		unsigned node = 0;
+
+		if (fault->kind == CONFIG_FAULT_MANAGER_RESTART && has_other_duties(system))
+			return config_fail(config_at_element(reader, "fabric.faults", i, "kind"),
+					   "the manager's node has builders or generators, whose "
+					   "restart cannot be simulated; silent can");
+		if (fault->node[0] == '\0')
+			continue;
+		while (node < system->n_nodes && strcmp(system->nodes[node].name, fault->node) != 0)
+			node++;
+		if (node == system->n_nodes)
+			return config_fail(config_at_element(reader, "fabric.faults", i, "node"),
+					   "there is no node \"%s\"", fault->node);
+		fault->host = node;
 	}
 	return 0;
 }
@@ -225,5 +276,5 @@ int config_check_fabric(struct config_reader *reader, const struct config_fabric
 		return config_fail(config_at(reader, "fabric.buffer"), "has no room for a frame");
 	if (fabric->warm_up_ns >= fabric->duration_ns)
 		return config_fail(config_at(reader, "fabric.warm_up"), "is not below duration");
-	return check_pauses(reader, fabric) || check_traffic(reader, fabric) ? -1 : 0;
+	return check_faults(reader, fabric) || check_traffic(reader, fabric) ? -1 : 0;
 }

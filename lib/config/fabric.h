@@ -5,33 +5,42 @@
 // over it. Other commands ignore the section. Units as in config.h.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "base/limits.h"
 #include "sim/fabric.h"
 #include "sim/traffic.h"
 
-#define CONFIG_MAX_PAUSES     16
-#define CONFIG_MAX_SLOW_LINKS 16
+#define CONFIG_MAX_FAULTS 32
 
 enum config_topology { CONFIG_TOPOLOGY_SWITCH, CONFIG_TOPOLOGY_CLOS, CONFIG_TOPOLOGY_TORUS };
 
 // Where the hosts are, by their numbers.
 enum config_host_order { CONFIG_HOSTS_IN_ORDER, CONFIG_HOSTS_SHUFFLED };
 
-// A host that pauses its switch by PFC.
-struct config_fabric_pause {
-	uint32_t host;
-	uint64_t begin_ns;
-	uint64_t length_ns; // 0: until the end
-	uint64_t period_ns; // from begin to begin; 0: once
+enum config_fault_kind {
+	CONFIG_FAULT_SILENT,          // the link of a host loses everything
+	CONFIG_FAULT_LINK,            // a link has another rate
+	CONFIG_FAULT_HOST_PAUSE,      // a host pauses its switch by PFC
+	CONFIG_FAULT_SWITCH_PAUSE,    // the end of a link that is a switch pauses the other one
+	CONFIG_FAULT_BUILDER_PAUSE,   // the builders of a node stop
+	CONFIG_FAULT_SLOW_CONSUMER,   // the consumers of a node need another time
+	CONFIG_FAULT_MANAGER_RESTART, // the process of the event manager ends, and begins anew
 };
 
-// A link that has another rate for some time.
-struct config_fabric_slow_link {
-	uint32_t link; // number in the results
+// A part of the network or of the system that fails for some time.
+struct config_fault {
+	enum config_fault_kind kind;
+	char node[EVB_NAME_SIZE]; // empty: `host` or `link` is given
+	uint32_t host;            // of a node: its number
+	uint32_t link;            // number in the results
+	bool has_host, has_link;
 	uint64_t begin_ns;
-	uint64_t length_ns; // 0: until the end
-	uint64_t rate;      // bits/s; 0: the link is down
+	uint64_t length_ns;        // 0: until the end
+	uint64_t period_ns;        // from begin to begin; 0: once
+	uint64_t rate;             // bits/s of a link; 0: it is down
+	uint64_t consumer_time_ns; // of a slow consumer
 };
 
 struct config_fabric {
@@ -60,9 +69,7 @@ struct config_fabric {
 	uint64_t duration_ns;
 	uint64_t warm_up_ns; // of the duration; not in the results
 	uint64_t seed;
-	struct config_fabric_pause pauses[CONFIG_MAX_PAUSES];
-	unsigned n_pauses;
-	struct config_fabric_slow_link slow_links[CONFIG_MAX_SLOW_LINKS];
-	unsigned n_slow_links;
+	struct config_fault faults[CONFIG_MAX_FAULTS];
+	unsigned n_faults;
 	struct sim_traffic_settings traffic;
 };

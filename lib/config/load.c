@@ -165,7 +165,10 @@ static int read_tree(struct config_reader *reader, const cJSON *root, const char
 	}
 	if (node && strcmp(node, CONFIG_MANAGER_NODE) != 0)
 		return config_fail(reader, "there are no nodes, so --node names none");
-	return config_check(reader, config);
+	return config_resolve_faults(reader, &config->fabric, &config->cluster) ||
+		       config_check(reader, config)
+		   ? -1
+		   : 0;
 }
 
 int config_parse(struct config **config, const char *text, size_t length, const char *name,

@@ -291,3 +291,11 @@ void sim_link_rate(struct sim_fabric *fabric, uint32_t link, uint64_t bits_per_s
 	sim_start(fabric, one);
 	sim_start(fabric, other);
 }
+
+void sim_link_loss(struct sim_fabric *fabric, uint32_t link, double loss)
+{
+	const uint32_t one = fabric->link_ports[link];
+
+	fabric->ports[one].loss = loss;
+	fabric->ports[fabric->ports[one].peer].loss = loss;
+}

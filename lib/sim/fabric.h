@@ -190,6 +190,24 @@ void sim_host_pause(struct sim_fabric *fabric, uint32_t host, uint8_t priorities
 // 0: the link is down; packets wait in front of it.
 void sim_link_rate(struct sim_fabric *fabric, uint32_t link, uint64_t bits_per_second);
 
+// The share of the packets that both directions of a link lose from now on, 0 to 1. Pause frames
+// are not lost.
+void sim_link_loss(struct sim_fabric *fabric, uint32_t link, double loss);
+
+// With PFC. A port of a switch pauses the other end of its link, for the priorities of the bitmap,
+// whether its buffer is full or not, until the function is called again with `pauses` false.
+void sim_port_storm(struct sim_fabric *fabric, uint32_t port, uint8_t priorities, bool pauses);
+
+// A pause that no full buffer explains.
+struct sim_storm {
+	uint32_t port;  // that is paused
+	uint64_t since; // ps
+};
+
+// With PFC. Writes at most `room` of the pauses that have lasted for longer than two pause frames,
+// by hosts, or by switches whose buffer for the link is at or below xon. Returns their number.
+uint32_t sim_storms(const struct sim_fabric *fabric, struct sim_storm *storms, uint32_t room);
+
 // Time that `bytes` of a frame and the overhead take on the link of a port, ps.
 uint64_t sim_port_time(const struct sim_fabric *fabric, uint32_t port, uint32_t bytes);
 

@@ -38,6 +38,7 @@ struct sim_sender {
 	uint8_t turn;        // priority that comes next
 	uint8_t pauses_due;  // bitmap: priorities for which a pause frame is to be sent
 	uint8_t holds;       // bitmap: priorities whose peer is to be paused
+	uint8_t storms;      // bitmap, of holds: whatever there is in the buffer
 	uint8_t room_wanted; // bitmap, of a host: priorities of which a packet was refused
 	uint16_t host_quanta[SIM_MAX_PRIORITIES]; // of the pause frame due, of a host
 	double loss;

@@ -53,7 +53,8 @@ void sim_output(struct sim_fabric *fabric, uint32_t number, unsigned priority, u
 
 	flow->input -= bytes;
 	sim_return_credit(fabric, number, priority, bytes);
-	if ((port->holds & bit) == 0 || flow->input > fabric->parameters.xon)
+	if ((port->holds & bit) == 0 || (port->storms & bit) != 0 ||
+	    flow->input > fabric->parameters.xon)
 		return;
 	port->holds &= (uint8_t)~bit;
 	port->pauses_due |= bit;

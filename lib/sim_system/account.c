@@ -95,7 +95,12 @@ void sim_system_packets(const struct sim_system *system, struct sim_packets *pac
 
 void sim_system_manager(const struct sim_system *system, struct cluster_manager_view *view)
 {
-	cluster_manager_view(system->nodes[system->parameters.system->manager].manager, view);
+	const struct sim_node *node = &system->nodes[system->parameters.system->manager];
+
+	if (node->manager != NULL)
+		cluster_manager_view(node->manager, view);
+	else
+		*view = system->last_view;
 }
 
 // --- identities ---
@@ -159,12 +164,18 @@ static bool check_frames(const struct sim_system *system, const struct sim_node_
 static bool check_events(const struct sim_system *system, const struct sim_node_view *total,
 			 char *error)
 {
+	const struct cluster_manager *at =
+	    system->nodes[system->parameters.system->manager].manager;
 	struct cluster_manager_view manager;
-	uint64_t finished;
+	uint64_t finished, first;
 
+	// One that has begun anew knows the events when the nodes have registered.
+	if (at == NULL || !cluster_manager_knows_events(at))
+		return true;
 	sim_system_manager(system, &manager);
+	first = cluster_manager_first(at);
 	finished = manager.complete + manager.incomplete + manager.discarded;
-	if (manager.announced == finished + manager.outstanding + manager.waiting &&
+	if (manager.announced == first + finished + manager.outstanding + manager.waiting &&
 	    finished <= total->complete + total->incomplete + total->discarded)
 		return true;
 	(void)error_line(error, SIM_SYSTEM_ERROR_SIZE,

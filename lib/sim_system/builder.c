@@ -281,7 +281,7 @@ void sim_builder_segment(struct sim_builder *builder, unsigned index, uint32_t n
 {
 	struct sim_input *input = &builder->inputs[index];
 
-	if (input->first == POOL_NONE && take_segment(builder, number, now))
+	if (input->first == POOL_NONE && !builder->is_paused && take_segment(builder, number, now))
 		return;
 	((struct sim_segment *)pool_at(builder->rules->segments, number))->next = POOL_NONE;
 	if (input->first == POOL_NONE)
@@ -307,7 +307,7 @@ static void serve_slot(struct sim_builder *builder, struct sim_slot *slot, uint6
 
 void sim_builder_poll(struct sim_builder *builder, uint64_t now)
 {
-	if (now < builder->due)
+	if (now < builder->due || builder->is_paused)
 		return;
 	builder->due = UINT64_MAX;
 	for (uint32_t i = 0; i < builder->n_slots; i++)
@@ -336,6 +336,7 @@ bool sim_builder_make(struct sim_builder *builder, const struct sim_builder_rule
 		.closed_mask = n_closed - 1,
 		.workers_free = calloc(rules->consumer.n_workers, sizeof(*builder->workers_free)),
 		.due = UINT64_MAX,
+		.consumer_ns = rules->consumer.mean_ns,
 		.random = random,
 	};
 	for (unsigned i = 0; i < SIM_INPUTS; i++)
@@ -350,5 +351,6 @@ void sim_builder_free(struct sim_builder *builder)
 	free(builder->hints);
 	free(builder->closed);
 	free(builder->from);
+	free(builder->messages);
 	free(builder->workers_free);
 }

@@ -7,6 +7,9 @@
 // complete or at its deadline, holds it until it may publish it, and frees the slot when the
 // consumers return the event.
 //
+// A builder can be paused, as its thread can: messages and segments wait then, without a limit, and
+// are handled in this order when it goes on.
+//
 // Data for which there is no slot waits, and blocks the data behind it, for at most half of the
 // heartbeat timeout (builder_role.c).
 //
@@ -106,6 +109,10 @@ struct sim_builder {
 	uint64_t ungranted_since; // 0: no data waits
 	uint64_t due;             // nothing happens by itself before
 	bool awaits;
+	bool is_paused;
+	uint64_t consumer_ns;     // mean time of its consumers per event
+	struct message *messages; // [n_messages], that came while it was paused
+	size_t n_messages, messages_size;
 	struct random random;
 	struct sim_builder_counters counters;
 };
@@ -119,8 +126,11 @@ void sim_builder_free(struct sim_builder *builder);
 void sim_builder_segment(struct sim_builder *builder, unsigned input, uint32_t segment,
 			 uint64_t now);
 
-// Handles a message of the node.
-void sim_builder_message(struct sim_builder *builder, const struct message *message, uint64_t now);
+// Handles a message of the node. False: memory ran out.
+bool sim_builder_message(struct sim_builder *builder, const struct message *message, uint64_t now);
+
+// Pauses the builder, or lets it go on.
+void sim_builder_pause(struct sim_builder *builder, bool is_paused, uint64_t now);
 
 // Does what is due: deadlines, releases, segments that have waited too long.
 void sim_builder_poll(struct sim_builder *builder, uint64_t now);

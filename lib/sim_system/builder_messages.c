@@ -32,11 +32,10 @@ static void expect(struct sim_builder *builder, uint64_t event, uint64_t now)
 
 static uint64_t service_time(struct sim_builder *builder)
 {
-	const struct sim_consumer *consumer = &builder->rules->consumer;
-
-	if (consumer->law == SIM_CONSUMER_FIXED || consumer->mean_ns == 0)
-		return consumer->mean_ns;
-	return (uint64_t)((double)consumer->mean_ns * -log(1 - random_uniform(&builder->random)));
+	if (builder->rules->consumer.law == SIM_CONSUMER_FIXED || builder->consumer_ns == 0)
+		return builder->consumer_ns;
+	return (uint64_t)((double)builder->consumer_ns *
+			  -log(1 - random_uniform(&builder->random)));
 }
 
 // The time at which a consumer returns an event that is published now.
@@ -110,7 +109,7 @@ static void set_sources(struct sim_builder *builder, const struct message *messa
 		sim_builder_judge(builder, &builder->slots[i], now);
 }
 
-void sim_builder_message(struct sim_builder *builder, const struct message *message, uint64_t now)
+static void handle(struct sim_builder *builder, const struct message *message, uint64_t now)
 {
 	switch (message->kind) {
 	case MESSAGE_EXPECT:
@@ -131,5 +130,41 @@ void sim_builder_message(struct sim_builder *builder, const struct message *mess
 	default:
 		break;
 	}
+}
+
+// False: memory ran out.
+static bool keep(struct sim_builder *builder, const struct message *message)
+{
+	if (builder->n_messages == builder->messages_size) {
+		const size_t size = 2 * builder->messages_size + 16;
+		struct message *larger = realloc(builder->messages, size * sizeof(*larger));
+
+		if (larger == NULL)
+			return false;
+		builder->messages = larger;
+		builder->messages_size = size;
+	}
+	builder->messages[builder->n_messages++] = *message;
+	return true;
+}
+
+bool sim_builder_message(struct sim_builder *builder, const struct message *message, uint64_t now)
+{
+	if (builder->is_paused)
+		return keep(builder, message);
+	handle(builder, message, now);
 	sim_builder_serve(builder, now);
+	return true;
+}
+
+void sim_builder_pause(struct sim_builder *builder, bool is_paused, uint64_t now)
+{
+	builder->is_paused = is_paused;
+	if (is_paused)
+		return;
+	for (size_t i = 0; i < builder->n_messages; i++)
+		handle(builder, &builder->messages[i], now);
+	builder->n_messages = 0;
+	sim_builder_serve(builder, now);
+	sim_builder_poll(builder, now);
 }

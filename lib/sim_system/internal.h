@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // What the files of the room share: system.c (creation, commands), node.c (the control protocol),
-// readout.c (sources), wire.c (packets of the fabric), account.c (sums).
+// readout.c (sources), wire.c (packets of the fabric), account.c (sums), faults.c.
 #pragma once
 
 #include "cluster/node.h"
@@ -95,6 +95,8 @@ struct sim_system {
 	struct sim_packets packets;
 	unsigned poll_handler, readout_handler;
 	struct random random;
+	uint32_t epoch;                        // of the event manager, raised when it begins
+	struct cluster_manager_view last_view; // while there is no event manager
 	uint32_t headers; // of a segment, from the Ethernet header to that of EJFAT
 	bool is_broken;   // memory ran out
 };
@@ -118,8 +120,9 @@ void sim_wake_at(struct sim_system *system, struct sim_wake *wake, unsigned hand
 
 // --- node.c ---
 
-bool sim_node_make(struct sim_node *node, char *error);
-void sim_node_free(struct sim_node *node);
+// The process of the node begins and ends. Between them its `node` is NULL.
+bool sim_node_begin(struct sim_node *node, char *error);
+void sim_node_end(struct sim_node *node);
 void sim_node_poll(void *system, uint32_t node, uint32_t number);
 void sim_node_wake(struct sim_node *node, uint64_t at);
 void sim_node_tell(void *builder, const struct message *message);

@@ -54,7 +54,7 @@ static bool make_endpoint(struct sim_node *node, char *error)
 	parameters.peers = peers;
 	parameters.node = (uint16_t)node->number;
 	parameters.leads = manages(node);
-	parameters.epoch = manages(node);
+	parameters.epoch = manages(node) ? ++node->system->epoch : 0;
 	parameters.session = random_next(&node->system->random) | 1;
 	parameters.heartbeat_interval = p->heartbeat_ns;
 	parameters.heartbeat_timeout = p->heartbeat_timeout_ns;
@@ -103,7 +103,9 @@ static bool to_builder(void *context, unsigned builder, const struct message *me
 {
 	struct sim_node *node = context;
 
-	sim_builder_message(&node->builders[builder].builder, message, sim_system_ns(node->system));
+	if (!sim_builder_message(&node->builders[builder].builder, message,
+				 sim_system_ns(node->system)))
+		node->system->is_broken = true;
 	return true;
 }
 
@@ -203,14 +205,17 @@ void sim_node_poll(void *context, uint32_t index, uint32_t number)
 	const uint64_t now = sim_system_ns(system);
 	uint64_t next = now + SIM_POLL_NS;
 
-	if (number != node->wake.number)
+	if (number != node->wake.number || node->node == NULL)
 		return;
 	node->wake.at = SIM_NEVER;
 	poll_parts(node, now);
 	poll_logic(node, now);
-	for (unsigned i = 0; i < node->n_builders; i++)
-		if (node->builders[i].builder.due < next)
-			next = node->builders[i].builder.due;
+	for (unsigned i = 0; i < node->n_builders; i++) {
+		const struct sim_builder *builder = &node->builders[i].builder;
+
+		if (builder->due < next && !builder->is_paused)
+			next = builder->due;
+	}
 	if (next <= now)
 		next = now + 1;
 	sim_node_wake(node, (next - 1) * SIM_NANOSECOND);
@@ -236,7 +241,7 @@ static bool make_manager(struct sim_node *node, char *error)
 	return node->manager != NULL;
 }
 
-bool sim_node_make(struct sim_node *node, char *error)
+bool sim_node_begin(struct sim_node *node, char *error)
 {
 	const struct sim_system_parameters *p = &node->system->parameters;
 	struct cluster_node_parameters parameters = {
@@ -250,6 +255,8 @@ bool sim_node_make(struct sim_node *node, char *error)
 	};
 
 	node->wake.at = SIM_NEVER;
+	node->connected_self = false;
+	node->next_beat = 0;
 	parameters.cluster.system = &node->cluster;
 	if (!make_endpoint(node, error))
 		return false;
@@ -259,10 +266,15 @@ bool sim_node_make(struct sim_node *node, char *error)
 	return node->node != NULL && make_manager(node, error);
 }
 
-void sim_node_free(struct sim_node *node)
+void sim_node_end(struct sim_node *node)
 {
 	cluster_manager_destroy(node->manager);
 	cluster_node_destroy(node->node);
 	control_destroy(node->endpoint);
+	node->manager = NULL;
+	node->node = NULL;
+	node->endpoint = NULL;
 	free(node->outbox);
+	node->outbox = NULL;
+	node->n_outbox = node->outbox_size = 0;
 }

@@ -202,7 +202,7 @@ struct sim_system *sim_system_create(const struct sim_system_parameters *paramet
 	system->poll_handler = sim_engine_handler(parameters->engine, sim_node_poll, system);
 	system->readout_handler = sim_engine_handler(parameters->engine, sim_readout_poll, system);
 	for (unsigned i = 0; i < parameters->system->n_nodes; i++)
-		if (!sim_node_make(&system->nodes[i], error)) {
+		if (!sim_node_begin(&system->nodes[i], error)) {
 			sim_system_destroy(system);
 			return NULL;
 		}
@@ -215,7 +215,7 @@ void sim_system_destroy(struct sim_system *system)
 	if (system == NULL)
 		return;
 	for (unsigned i = 0; system->nodes != NULL && i < system->parameters.system->n_nodes; i++)
-		sim_node_free(&system->nodes[i]);
+		sim_node_end(&system->nodes[i]);
 	for (unsigned i = 0; system->builders != NULL && i < system->parameters.system->n_builders;
 	     i++)
 		sim_builder_free(&system->builders[i].builder);

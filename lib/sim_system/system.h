@@ -89,7 +89,19 @@ void sim_system_destroy(struct sim_system *system);
 // operations above. Once.
 void sim_system_start(struct sim_system *system, struct sim_fabric *fabric);
 
+// While there is no event manager: what it had when it ended.
 void sim_system_manager(const struct sim_system *system, struct cluster_manager_view *view);
+
+// Faults. Each takes effect at once.
+
+// The builders of a node stop, or go on. Its control protocol goes on all the time.
+void sim_system_pause_builders(struct sim_system *system, unsigned node, bool is_paused);
+// The consumers of a node need another mean time per event from now on.
+void sim_system_set_consumers(struct sim_system *system, unsigned node, uint64_t mean_ns);
+// The process of the event manager ends; what arrives for it is lost. Later it begins anew, without
+// knowledge, and continues the run. Its node has neither builders nor generators.
+void sim_system_end_manager(struct sim_system *system);
+void sim_system_begin_manager(struct sim_system *system);
 
 // Sums since the start. Bytes on the wire count headers, preamble, FCS and gap.
 struct sim_node_view {
@@ -116,6 +128,7 @@ struct sim_packets {
 	uint64_t data_underway, control_underway;
 	uint64_t data_lost, control_lost;
 	uint64_t by_cause[SIM_N_CAUSES];
+	uint64_t to_ended; // of control_lost: they arrived while the node's process was gone
 };
 
 void sim_system_packets(const struct sim_system *system, struct sim_packets *packets);

@@ -78,6 +78,12 @@ static void receive_frame(struct sim_node *node, const struct sim_packet *packet
 	const struct sim_frame *frame = frames_at(&system->frames, number);
 
 	system->packets.control_underway--;
+	if (node->node == NULL) {
+		system->packets.control_lost++;
+		system->packets.to_ended++;
+		frames_drop(&system->frames, number);
+		return;
+	}
 	node->view.control_received++;
 	node->view.control_received_wire += sim_wire_bytes(packet);
 	(void)control_receive(node->endpoint, frame->bytes, frame->size, sim_system_ns(system));

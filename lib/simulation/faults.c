@@ -1,83 +1,139 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Hosts that pause their switch, and links that are slow or down. A pause frame lasts for a limited
-// time, so it is repeated after half of that, as network cards do.
+// Faults on a time line: each begins, ends after its length, and comes again after its period.
 #include "simulation/internal.h"
 
 #define QUANTA UINT16_MAX
-#define ALL    1u // the only priority
+#define DATA   1u // bitmap: the priority of data, the only one that is paused
 
+enum { BEGINS, ENDS, REPEATS_PAUSE };
+
+// A pause frame lasts for a limited time, so it is repeated after half of that, as network cards
+// do.
 static uint64_t repeat_time(const struct simulation_faults *faults)
 {
 	return QUANTA * SIM_QUANTUM_BITS * (SIM_SECOND / 1000000) /
 	       (faults->configuration->link_rate / 1000000) / 2;
 }
 
-static void send(const struct simulation_faults *faults, uint32_t host, uint16_t quanta)
+static uint32_t host_of(const struct simulation_faults *faults, const struct config_fault *fault)
 {
-	const uint16_t times[SIM_MAX_PRIORITIES] = { quanta };
-
-	sim_host_pause(faults->fabric, faults->places[host], ALL, times);
+	return faults->places[fault->host];
 }
 
-// Pauses, repeats the pause, or ends it, and comes back when the next of these is due.
-static void on_pause(void *context, uint32_t i, uint32_t data)
+static uint32_t link_of(const struct simulation_faults *faults, const struct config_fault *fault)
 {
-	struct simulation_faults *faults = context;
-	const struct config_fabric_pause *pause = &faults->configuration->pauses[i];
-	const uint64_t now = sim_now(faults->engine);
-	const uint64_t end = pause->length_ns == 0
-				 ? SIM_NEVER
-				 : faults->begun[i] + pause->length_ns * SIM_NANOSECOND;
-	uint64_t next = now + repeat_time(faults);
+	return fault->has_link ? fault->link
+			       : sim_port_view(faults->fabric, host_of(faults, fault)).link;
+}
 
-	(void)data;
-	if (now < end) {
-		send(faults, pause->host, QUANTA);
-		next = next < end ? next : end;
-	} else {
-		send(faults, pause->host, 0);
-		if (pause->period_ns == 0)
-			return;
-		faults->begun[i] += pause->period_ns * SIM_NANOSECOND;
-		next = faults->begun[i];
+// The end of a link that is a switch; of two switches, that which is further from the hosts. Nodes
+// are numbered from the hosts on.
+static uint32_t switch_port(const struct simulation_faults *faults, uint32_t link)
+{
+	const struct sim_fabric *fabric = faults->fabric;
+	uint32_t port = 0;
+	struct sim_port view, peer;
+
+	while (sim_port_view(fabric, port).link != link)
+		port++;
+	view = sim_port_view(fabric, port);
+	peer = sim_port_view(fabric, view.peer);
+	return view.node > peer.node ? port : view.peer;
+}
+
+static void pause_switch(const struct simulation_faults *faults, uint32_t i, bool is_on)
+{
+	const struct config_fault *fault = &faults->configuration->faults[i];
+	const uint16_t times[SIM_MAX_PRIORITIES] = { is_on ? QUANTA : 0 };
+
+	sim_host_pause(faults->fabric, host_of(faults, fault), DATA, times);
+	if (is_on)
+		sim_at(faults->engine, sim_now(faults->engine) + repeat_time(faults),
+		       faults->handler, i, REPEATS_PAUSE);
+}
+
+static void apply(struct simulation_faults *faults, uint32_t i, bool is_on)
+{
+	const struct config_fabric *fabric = faults->configuration;
+	const struct config_fault *fault = &fabric->faults[i];
+
+	faults->is_on[i] = is_on;
+	switch (fault->kind) {
+	case CONFIG_FAULT_SILENT:
+		sim_link_loss(faults->fabric, link_of(faults, fault), is_on ? 1 : 0);
+		break;
+	case CONFIG_FAULT_LINK:
+		sim_link_rate(faults->fabric, link_of(faults, fault),
+			      is_on ? fault->rate : fabric->link_rate);
+		break;
+	case CONFIG_FAULT_HOST_PAUSE:
+		pause_switch(faults, i, is_on);
+		break;
+	case CONFIG_FAULT_SWITCH_PAUSE:
+		sim_port_storm(faults->fabric, switch_port(faults, link_of(faults, fault)), DATA,
+			       is_on);
+		break;
+	case CONFIG_FAULT_BUILDER_PAUSE:
+		sim_system_pause_builders(faults->system, fault->host, is_on);
+		break;
+	case CONFIG_FAULT_SLOW_CONSUMER:
+		sim_system_set_consumers(faults->system, fault->host,
+					 is_on ? fault->consumer_time_ns
+					       : fabric->traffic.consumer_time_ns);
+		break;
+	case CONFIG_FAULT_MANAGER_RESTART:
+		if (is_on)
+			sim_system_end_manager(faults->system);
+		else
+			sim_system_begin_manager(faults->system);
+		break;
 	}
-	sim_at(faults->engine, next, faults->pause_handler, i, 0);
 }
 
-// `ends` is 1 at the end of the time in which the link is slow.
-static void on_link(void *context, uint32_t i, uint32_t ends)
+static void on_fault(void *context, uint32_t i, uint32_t step)
 {
 	struct simulation_faults *faults = context;
-	const struct config_fabric_slow_link *slow = &faults->configuration->slow_links[i];
+	const struct config_fault *fault = &faults->configuration->faults[i];
+	const uint64_t now = sim_now(faults->engine);
 
-	sim_link_rate(faults->fabric, slow->link,
-		      ends ? faults->configuration->link_rate : slow->rate);
-	if (!ends && slow->length_ns > 0)
-		sim_at(faults->engine, sim_now(faults->engine) + slow->length_ns * SIM_NANOSECOND,
-		       faults->link_handler, i, 1);
+	if (step == REPEATS_PAUSE) {
+		// A pause that has begun anew in the meantime is repeated by itself.
+		if (faults->is_on[i] && now - faults->begun[i] >= repeat_time(faults))
+			pause_switch(faults, i, true);
+		return;
+	}
+	apply(faults, i, step == BEGINS);
+	if (step == BEGINS)
+		faults->begun[i] = now;
+	if (step == BEGINS && fault->length_ns > 0)
+		sim_at(faults->engine, now + fault->length_ns * SIM_NANOSECOND, faults->handler, i,
+		       ENDS);
+	else if (step == ENDS && fault->period_ns > 0)
+		sim_at(faults->engine, faults->begun[i] + fault->period_ns * SIM_NANOSECOND,
+		       faults->handler, i, BEGINS);
 }
 
 static bool check(const struct simulation_faults *faults, char *error)
 {
 	const struct config_fabric *fabric = faults->configuration;
 
-	for (unsigned i = 0; i < fabric->n_pauses; i++) {
-		if (fabric->pauses[i].host < faults->n_hosts)
-			continue;
-		snprintf(error, SIM_ERROR_SIZE,
-			 "fabric.pauses[%u].host: %u, and there are %u hosts", i,
-			 fabric->pauses[i].host, faults->n_hosts);
-		return false;
-	}
-	for (unsigned i = 0; i < fabric->n_slow_links; i++) {
-		if (fabric->slow_links[i].link < faults->n_links)
-			continue;
-		snprintf(error, SIM_ERROR_SIZE,
-			 "fabric.slow_links[%u].link: %u, and there are %u links", i,
-			 fabric->slow_links[i].link, faults->n_links);
-		return false;
+	for (unsigned i = 0; i < fabric->n_faults; i++) {
+		const struct config_fault *fault = &fabric->faults[i];
+
+		if (fault->has_host && fault->host >= faults->n_hosts) {
+			snprintf(error, SIM_ERROR_SIZE,
+				 "fabric.faults[%u].host: %u, and there are %u %s", i, fault->host,
+				 faults->n_hosts, faults->system != NULL ? "nodes" : "hosts");
+			return false;
+		}
+		if (fault->has_link && fault->link >= faults->n_links) {
+			snprintf(error, SIM_ERROR_SIZE,
+				 "fabric.faults[%u].link: %u, and there are %u links", i,
+				 fault->link, faults->n_links);
+			return false;
+		}
 	}
 	return true;
 }
@@ -88,14 +144,9 @@ bool simulation_faults_begin(struct simulation_faults *faults, char *error)
 
 	if (!check(faults, error))
 		return false;
-	faults->pause_handler = sim_engine_handler(faults->engine, on_pause, faults);
-	faults->link_handler = sim_engine_handler(faults->engine, on_link, faults);
-	for (unsigned i = 0; i < fabric->n_pauses; i++) {
-		faults->begun[i] = fabric->pauses[i].begin_ns * SIM_NANOSECOND;
-		sim_at(faults->engine, faults->begun[i], faults->pause_handler, i, 0);
-	}
-	for (unsigned i = 0; i < fabric->n_slow_links; i++)
-		sim_at(faults->engine, fabric->slow_links[i].begin_ns * SIM_NANOSECOND,
-		       faults->link_handler, i, 0);
+	faults->handler = sim_engine_handler(faults->engine, on_fault, faults);
+	for (unsigned i = 0; i < fabric->n_faults; i++)
+		sim_at(faults->engine, fabric->faults[i].begin_ns * SIM_NANOSECOND, faults->handler,
+		       i, BEGINS);
 	return true;
 }

@@ -17,16 +17,18 @@ struct sim_fabric_parameters simulation_fabric(const struct config_fabric *fabri
 // The places of the hosts in the topology, n_hosts numbers to be freed; NULL: no memory.
 uint32_t *simulation_places(const struct config_fabric *fabric, uint32_t n_hosts);
 
-// Lets hosts pause, and links be slow, as configured. `faults` must outlive the run; the last
-// members are filled in here. False: one line in error[SIM_ERROR_SIZE].
+// Lets happen what is configured under `faults`. `faults` must outlive the run; the last members
+// are filled in here. False: one line in error[SIM_ERROR_SIZE].
 struct simulation_faults {
 	const struct config_fabric *configuration;
 	struct sim_engine *engine;
 	struct sim_fabric *fabric;
+	struct sim_system *system; // NULL: another traffic kind
 	const uint32_t *places;
-	uint32_t n_hosts, n_links;
-	unsigned pause_handler, link_handler;
-	uint64_t begun[CONFIG_MAX_PAUSES]; // ps, of the present or next pause
+	uint32_t n_hosts, n_links; // n_hosts: of a system, its nodes
+	unsigned handler;
+	bool is_on[CONFIG_MAX_FAULTS];
+	uint64_t begun[CONFIG_MAX_FAULTS]; // ps, when it began last
 };
 bool simulation_faults_begin(struct simulation_faults *faults, char *error);
 

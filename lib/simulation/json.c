@@ -129,6 +129,24 @@ static void add_deadlock(cJSON *root, const struct simulation_result *result)
 	}
 }
 
+static void add_storms(cJSON *root, const struct simulation_result *result)
+{
+	cJSON *storms = result->n_storms > 0 ? cJSON_AddArrayToObject(root, "storms") : NULL;
+
+	for (uint32_t i = 0; i < result->n_storms; i++) {
+		const struct sim_storm *storm = &result->storms[i];
+		const struct simulation_port *port = &result->ports[storm->port];
+		cJSON *object = cJSON_CreateObject();
+
+		cJSON_AddItemToArray(storms, object);
+		cJSON_AddStringToObject(object, "by",
+					simulation_node_name(result, port->peer).text);
+		cJSON_AddStringToObject(object, "pauses",
+					simulation_node_name(result, port->view.node).text);
+		add(object, "since_ns", storm->since / SIM_NANOSECOND);
+	}
+}
+
 static void add_system(cJSON *root, const struct simulation_result *result, bool is_short)
 {
 	const struct simulation_system *system = &result->system;
@@ -147,6 +165,8 @@ static void add_system(cJSON *root, const struct simulation_result *result, bool
 	add(object, "announced", system->manager.announced);
 	add(object, "granted", system->manager.outstanding);
 	add(object, "waiting", system->manager.waiting);
+	add(object, "exclusions", system->manager.excluded);
+	add(object, "events_repeated", system->manager.repeated);
 	add_times(object, "built", &system->latency.built, is_short);
 	add_times(object, "published", &system->latency.published, is_short);
 }
@@ -186,5 +206,6 @@ cJSON *simulation_json(const struct simulation_result *result, bool is_short)
 		add_system(root, result, is_short);
 	add_ports(root, result, is_short);
 	add_deadlock(root, result);
+	add_storms(root, result);
 	return root;
 }

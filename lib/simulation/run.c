@@ -88,8 +88,9 @@ static bool prepare(struct run *run, const struct simulation_parameters *paramet
 		.engine = run->engine,
 		.fabric =
 		    is_system(parameters) ? run->system.fabric : sim_messages_fabric(run->messages),
+		.system = run->system.system,
 		.places = run->places,
-		.n_hosts = run->topology.n_hosts,
+		.n_hosts = is_system(parameters) ? run->system.n_nodes : run->topology.n_hosts,
 		.n_links = run->topology.n_links,
 	};
 	return run->samples != NULL && simulation_faults_begin(&run->faults, error);
@@ -171,6 +172,7 @@ static bool take_result(struct run *run, const struct simulation_parameters *par
 	if (result->simulated_ns > parameters->fabric->warm_up_ns)
 		result->measured_ns = result->simulated_ns - parameters->fabric->warm_up_ns;
 	result->totals = sim_totals(fabric);
+	result->n_storms = sim_storms(fabric, result->storms, SIMULATION_MAX_WAITS);
 	result->n_events = sim_handled(run->engine);
 	result->memory = sim_engine_memory(run->engine) + sim_fabric_memory(fabric);
 	result->received = calloc(result->n_hosts, sizeof(result->received[0]));

@@ -61,8 +61,10 @@ struct simulation_result {
 	struct simulation_system system;
 	struct sim_wait deadlock[SIMULATION_MAX_WAITS];
 	uint32_t n_deadlock; // 0: none was found
-	uint64_t n_events;   // that the engine has handled
-	size_t memory;       // bytes of the engine and the fabric
+	struct sim_storm storms[SIMULATION_MAX_WAITS];
+	uint32_t n_storms; // at the end
+	uint64_t n_events; // that the engine has handled
+	size_t memory;     // bytes of the engine and the fabric
 };
 
 // NULL: one line in error[SIM_ERROR_SIZE]; it begins with a key if that is wrong. The caller frees

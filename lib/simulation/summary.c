@@ -88,6 +88,11 @@ static void print_system(const struct simulation_result *result, FILE *out)
 		" packets of data, %" PRIu64 " of control\n",
 		wire > 0 ? 100 * (double)total->control_received_wire / (double)wire : 0,
 		system->lost_data, system->lost_control);
+	if (result->fabric.n_faults > 0)
+		fprintf(out,
+			"faults      %" PRIu64 " exclusions of silent nodes, %" PRIu64
+			" events possibly published twice\n",
+			system->manager.excluded, system->manager.repeated);
 	print_times("built", "events from the first segment to the last", &system->latency.built,
 		    out);
 	print_times("published", "events from their announcement", &system->latency.published, out);
@@ -185,6 +190,19 @@ static void print_deadlock(const struct simulation_result *result, FILE *out)
 	fprintf(out, "\n");
 }
 
+static void print_storms(const struct simulation_result *result, FILE *out)
+{
+	for (uint32_t i = 0; i < result->n_storms; i++) {
+		const struct sim_storm *storm = &result->storms[i];
+		const struct simulation_port *port = &result->ports[storm->port];
+
+		fprintf(out, "storm       %s pauses %s since %.3f ms, and its buffer is not full\n",
+			simulation_node_name(result, port->peer).text,
+			simulation_node_name(result, port->view.node).text,
+			(double)storm->since / (double)(SIM_SECOND / 1000));
+	}
+}
+
 void simulation_print(const struct simulation_result *result, FILE *out)
 {
 	print_head(result, out);
@@ -197,4 +215,5 @@ void simulation_print(const struct simulation_result *result, FILE *out)
 	print_ports(result, "pauses", paused, out);
 	print_losses(result, out);
 	print_deadlock(result, out);
+	print_storms(result, out);
 }

@@ -109,8 +109,10 @@ CROSS_CHECKS = [
     r"fabric\.paths: dimension-order is for topology torus$",
     r"fabric\.buffer: has no room for a frame$",
     r"fabric\.warm_up: is not below duration$",
-    r"fabric\.pauses: hosts pause with flow_control pfc only$",
-    r"fabric\.pauses\[\d+\]\.length: is (not below the|needed with a) period$",
+    r"fabric\.faults\[\d+\]\.kind: (names a link: |name one of |name either |pauses need |a period needs )",
+    r"fabric\.faults\[\d+\]\.kind: (manager-restart names |this kind is for |length is not below )",
+    r"fabric\.faults\[\d+\]\.kind: the manager's node has builders or generators",
+    r"fabric\.faults\[\d+\]\.node: there is no node ",
     r"fabric\.traffic\.load: 0 would let nothing be sent$",
     r"fabric\.traffic\.kind: daqpipe repeats nothing that is lost: ",
     # between nodes
@@ -316,8 +318,8 @@ FULL = {
         "duration": "5ms",
         "warm_up": "1ms",
         "seed": "0xffffffffffffffff",
-        "pauses": [{"host": 3, "begin": "1ms", "length": "10us", "period": "1ms"}, {"host": 0}],
-        "slow_links": [{"link": 5, "begin": 0, "length": "1ms", "rate": "10Gb/s"}, {"link": 0}],
+        "faults": [{"kind": "host-pause", "host": 3, "begin": "1ms", "length": "10us", "period": "1ms"},
+                   {"kind": "link", "link": 5, "rate": "10Gb/s"}],
         "traffic": {
             "kind": "daqpipe",
             "message": "1MiB",

@@ -2,6 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // The section `fabric`: its defaults, its rules, and that it concerns `evb sim` alone.
+#include <stdio.h>
+
 #include "helpers.h"
 
 static void fabric__has_its_defaults_where_it_is_absent(void **state)
@@ -15,7 +17,7 @@ static void fabric__has_its_defaults_where_it_is_absent(void **state)
 	assert_int_equal(config->fabric.flow_control, SIM_PFC);
 	assert_int_equal(config->fabric.pfc.xoff, 96 << 10);
 	assert_int_equal(config->fabric.traffic.kind, SIM_TRAFFIC_UNIFORM);
-	assert_int_equal(config->fabric.n_pauses, 0);
+	assert_int_equal(config->fabric.n_faults, 0);
 	config_free(config);
 }
 
@@ -23,9 +25,10 @@ static void fabric__is_read(void **state)
 {
 	struct config *config = load_with(
 	    "fabric={\"topology\": \"torus\", \"paths\": \"dimension-order\", \"flow_control\": "
-	    "\"pfc\", \"switch_kind\": \"input\", \"routing\": \"adaptive\", \"pauses\": "
-	    "[{\"host\": 3, \"length\": \"1ms\", \"period\": \"2ms\"}], \"slow_links\": "
-	    "[{\"link\": 9, \"rate\": \"1Gb/s\"}], \"traffic\": {\"kind\": \"daqpipe\", "
+	    "\"pfc\", \"switch_kind\": \"input\", \"routing\": \"adaptive\", \"faults\": "
+	    "[{\"kind\": \"host-pause\", \"host\": 3, \"length\": \"1ms\", \"period\": \"2ms\"}, "
+	    "{\"kind\": \"link\", \"link\": 9, \"rate\": \"1Gb/s\"}], \"traffic\": {\"kind\": "
+	    "\"daqpipe\", "
 	    "\"mode\": \"push\", \"shift\": \"random\"}}");
 
 	(void)state;
@@ -33,12 +36,12 @@ static void fabric__is_read(void **state)
 	assert_int_equal(config->fabric.paths, SIM_DIMENSION_ORDER);
 	assert_int_equal(config->fabric.switch_kind, SIM_INPUT_FIFO);
 	assert_int_equal(config->fabric.routing, SIM_ADAPTIVE);
-	assert_int_equal(config->fabric.n_pauses, 1);
-	assert_int_equal(config->fabric.pauses[0].host, 3);
-	assert_int_equal(config->fabric.pauses[0].period_ns, 2000000);
-	assert_int_equal(config->fabric.n_slow_links, 1);
-	assert_int_equal(config->fabric.slow_links[0].link, 9);
-	assert_int_equal(config->fabric.slow_links[0].rate, 1000000000);
+	assert_int_equal(config->fabric.n_faults, 2);
+	assert_int_equal(config->fabric.faults[0].kind, CONFIG_FAULT_HOST_PAUSE);
+	assert_int_equal(config->fabric.faults[0].host, 3);
+	assert_int_equal(config->fabric.faults[0].period_ns, 2000000);
+	assert_int_equal(config->fabric.faults[1].link, 9);
+	assert_int_equal(config->fabric.faults[1].rate, 1000000000);
 	assert_int_equal(config->fabric.traffic.kind, SIM_TRAFFIC_DAQPIPE);
 	assert_int_equal(config->fabric.traffic.mode, SIM_PUSH);
 	assert_int_equal(config->fabric.traffic.shift, SIM_SHIFT_RANDOM);
@@ -56,12 +59,6 @@ static void fabric__keys_fit_together(void **state)
 		       "x.json: fabric.buffer: has no room for a frame");
 	assert_refused("fabric={\"duration\": \"1ms\", \"warm_up\": \"1ms\"}",
 		       "x.json: fabric.warm_up: is not below duration");
-	assert_refused("fabric={\"flow_control\": \"none\", \"pauses\": [{\"host\": 1}]}",
-		       "x.json: fabric.pauses: hosts pause with flow_control pfc only");
-	assert_refused("fabric.pauses=[{\"host\": 1, \"length\": 5, \"period\": 5}]",
-		       "x.json: fabric.pauses[0].length: is not below the period");
-	assert_refused("fabric.pauses=[{\"host\": 1, \"period\": 5}]",
-		       "x.json: fabric.pauses[0].length: is needed with a period");
 	assert_refused("fabric.traffic.load=0",
 		       "x.json: fabric.traffic.load: 0 would let nothing be sent");
 	assert_refused(
@@ -70,12 +67,49 @@ static void fabric__keys_fit_together(void **state)
 	    "flow_control pfc or credits");
 }
 
+static void faults__fit_to_the_rest(void **state)
+{
+	static const struct {
+		const char *fabric, *problem;
+	} cases[] = {
+		{ "\"flow_control\": \"none\", \"faults\": [{\"kind\": \"host-pause\", \"host\": "
+		  "1}]",
+		  "pauses need flow_control pfc" },
+		{ "\"faults\": [{\"kind\": \"silent\", \"host\": 1, \"length\": 5, \"period\": 5}]",
+		  "length is not below period" },
+		{ "\"faults\": [{\"kind\": \"silent\", \"host\": 1, \"period\": 5}]",
+		  "a period needs a length" },
+		{ "\"faults\": [{\"kind\": \"silent\", \"link\": 1}]",
+		  "names a link: kinds link and switch-pause do" },
+		{ "\"faults\": [{\"kind\": \"silent\"}]", "name either a node or a host" },
+		{ "\"faults\": [{\"kind\": \"link\", \"host\": 1, \"link\": 1}]",
+		  "name one of node, host and link" },
+		{ "\"faults\": [{\"kind\": \"manager-restart\", \"host\": 1}]",
+		  "manager-restart names neither node, host nor link" },
+		{ "\"faults\": [{\"kind\": \"builder-pause\", \"host\": 1}]",
+		  "this kind is for traffic.kind system" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char override[256], expected[256];
+
+		snprintf(override, sizeof(override), "fabric={%s}", cases[i].fabric);
+		snprintf(expected, sizeof(expected), "x.json: fabric.faults[0].kind: %s",
+			 cases[i].problem);
+		assert_refused(override, expected);
+	}
+	assert_refused("fabric={\"faults\": [{\"kind\": \"silent\", \"node\": \"b9\"}]}",
+		       "x.json: fabric.faults[0].node: there is no node \"b9\"");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fabric__has_its_defaults_where_it_is_absent),
 		cmocka_unit_test(fabric__is_read),
 		cmocka_unit_test(fabric__keys_fit_together),
+		cmocka_unit_test(faults__fit_to_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

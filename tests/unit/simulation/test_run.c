@@ -150,9 +150,10 @@ static void pauses__stop_what_a_host_receives(void **state)
 	static const char common[] =
 	    "\"hosts\": 4, \"duration\": \"8ms\", \"warm_up\": \"1ms\", \"traffic\": {\"kind\": "
 	    "\"a2a\", \"message\": \"32KiB\", \"send_window\": \"5ms\", \"idle_window\": 0}";
-	static const char half[] =
-	    "\"pauses\": [{\"host\": 1, \"length\": \"500us\", \"period\": \"1ms\"}], ";
-	static const char storm[] = "\"pauses\": [{\"host\": 1, \"begin\": \"500us\"}], ";
+	static const char half[] = "\"faults\": [{\"kind\": \"host-pause\", \"host\": 1, "
+				   "\"length\": \"500us\", \"period\": \"1ms\"}], ";
+	static const char storm[] =
+	    "\"faults\": [{\"kind\": \"host-pause\", \"host\": 1, \"begin\": \"500us\"}], ";
 	const double full = LINK * EFFICIENCY;
 	char fabric[512];
 
@@ -172,9 +173,10 @@ static void pauses__stop_what_a_host_receives(void **state)
 static void slow_links__limit_what_passes(void **state)
 {
 	struct simulation_result *result =
-	    run("\"hosts\": 4, \"duration\": \"5ms\", \"warm_up\": \"1ms\", \"slow_links\": "
-		"[{\"link\": 1, \"begin\": \"500us\", \"length\": \"2500us\"}, {\"link\": 1, "
-		"\"begin\": \"4ms\", \"rate\": \"10Gb/s\"}], \"traffic\": {\"kind\": \"a2a\", "
+	    run("\"hosts\": 4, \"duration\": \"5ms\", \"warm_up\": \"1ms\", \"faults\": "
+		"[{\"kind\": \"link\", \"link\": 1, \"begin\": \"500us\", \"length\": \"2500us\"}, "
+		"{\"kind\": \"link\", \"link\": 1, \"begin\": \"4ms\", \"rate\": \"10Gb/s\"}], "
+		"\"traffic\": {\"kind\": \"a2a\", "
 		"\"message\": \"32KiB\", \"send_window\": \"6ms\", \"idle_window\": 0}",
 		always);
 
@@ -232,7 +234,8 @@ static void hosts__are_the_nodes_or_what_there_is_room_for(void **state)
 	refuse("\"topology\": \"clos\", \"arity\": 4, \"oversubscription\": 3", 0,
 	       "fabric.oversubscription: 3 ");
 	refuse("\"topology\": \"torus\", \"arity\": 2, \"hosts\": 31", 0, "fabric.hosts: 31, ");
-	refuse("\"hosts\": 4, \"pauses\": [{\"host\": 4}]", 0, "fabric.pauses[0].host: 4, ");
+	refuse("\"hosts\": 4, \"faults\": [{\"kind\": \"silent\", \"host\": 4}]", 0,
+	       "fabric.faults[0].host: 4, ");
 }
 
 static void topologies__have_their_sizes(void **state)

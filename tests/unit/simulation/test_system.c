@@ -10,18 +10,9 @@
 
 #include <cmocka.h>
 
-#include "config/config.h"
-#include "sim_system/from_config.h"
-#include "simulation/simulation.h"
+#include "system_run.h"
 
 #define LINK 10e9
-
-static bool always(void *context, double share)
-{
-	(void)context;
-	(void)share;
-	return true;
-}
 
 static const char text[] =
     "{\"name\": \"s\", \"sources\": {\"ids\": [\"1-2\"], \"packing\": 100}, \"nodes\": ["
@@ -40,65 +31,14 @@ static const char text[] =
     "\"flow_control\": \"none\", \"duration\": \"220ms\", \"warm_up\": \"20ms\", \"traffic\": "
     "{\"kind\": \"system\"}}}";
 
-struct loaded {
-	struct config *config; // of the manager
-	struct sim_generators generators;
-};
-
-static struct config *parse(const char *node, const char *const *overrides, unsigned n_overrides)
-{
-	char error[CONFIG_ERROR_SIZE];
-	struct config *config;
-
-	if (config_parse(&config, text, sizeof(text) - 1, "test", node, overrides, n_overrides,
-			 error) != 0)
-		fail_msg("%s", error);
-	return config;
-}
-
-static struct loaded load(const char *const *overrides, unsigned n_overrides)
-{
-	struct loaded loaded = { .config = parse("m", overrides, n_overrides) };
-	char error[SIM_SYSTEM_ERROR_SIZE];
-
-	for (unsigned i = 0; i < loaded.config->cluster.n_nodes; i++) {
-		struct config *node =
-		    parse(loaded.config->cluster.nodes[i].name, overrides, n_overrides);
-
-		if (sim_generators_add(&loaded.generators, node, error) != 0)
-			fail_msg("%s", error);
-		config_free(node);
-	}
-	return loaded;
-}
-
 static struct simulation_result *run(const char *override, char *error)
 {
-	struct loaded loaded = load(&override, override != NULL);
-	struct sim_system_parameters system = sim_system_configured(loaded.config);
-	struct simulation_result *result;
-
-	system.generators = loaded.generators.list;
-	system.n_generators = loaded.generators.n;
-	result = simulation_run(
-	    &(struct simulation_parameters){ .fabric = &loaded.config->fabric,
-					     .n_nodes = loaded.config->cluster.n_nodes,
-					     .system = &system,
-					     .go_on = always },
-	    error);
-	sim_generators_free(&loaded.generators);
-	config_free(loaded.config);
-	return result;
+	return system_run(text, &override, override != NULL, error);
 }
 
 static struct simulation_result *run_well(const char *override)
 {
-	char error[SIM_ERROR_SIZE];
-	struct simulation_result *result = run(override, error);
-
-	if (result == NULL)
-		fail_msg("%s", error);
-	return result;
+	return system_run_well(text, &override, override != NULL);
 }
 
 static double number(const cJSON *object, const char *name)
@@ -143,17 +83,14 @@ static void consumer_time__limits_the_events(void **state)
 static void what_has_no_simulation__is_refused(void **state)
 {
 	char error[SIM_ERROR_SIZE];
-	struct config *config = parse("m", NULL, 0);
 
 	(void)state;
 	assert_null(run("event_manager.mode=static", error));
 	assert_non_null(strstr(error, "event_manager.mode"));
 	assert_null(run("fabric.hosts=3", error));
 	assert_non_null(strstr(error, "fabric.hosts"));
-	assert_null(simulation_run(
-	    &(struct simulation_parameters){ .fabric = &config->fabric, .go_on = always }, error));
+	assert_null(system_run_alone(text, error));
 	assert_non_null(strstr(error, "fabric.traffic.kind"));
-	config_free(config);
 }
 
 int main(void)

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Pause storms: a port pauses its peer for ever, because of a fault and not because its buffer is
+// full. The pauses spread from there, so that it is the first ones that are worth knowing.
+#include "sim/fabric_internal.h"
+
+void sim_port_storm(struct sim_fabric *fabric, uint32_t number, uint8_t priorities, bool pauses)
+{
+	struct sim_sender *port = &fabric->ports[number];
+	uint8_t changed;
+
+	if (pauses) {
+		changed = (uint8_t)(priorities & ~port->holds);
+		port->storms |= priorities;
+		port->holds |= priorities;
+	} else {
+		changed = priorities & port->storms;
+		port->storms &= (uint8_t)~priorities;
+		for (unsigned i = 0; i < fabric->parameters.n_priorities; i++)
+			if (sim_flow_at(fabric, number, i)->input > fabric->parameters.xon)
+				changed &= (uint8_t) ~(1u << i);
+		port->holds &= (uint8_t)~changed;
+	}
+	port->pauses_due |= changed;
+	sim_start(fabric, number);
+}
+
+static bool is_storm(const struct sim_fabric *fabric, uint32_t number, unsigned priority)
+{
+	const struct sim_sender *port = &fabric->ports[number];
+	const uint64_t frame =
+	    port->byte_time * (SIM_QUANTUM_BITS / 8) * fabric->parameters.pause_quanta >>
+	    SIM_FRACTION_BITS;
+
+	if ((port->paused >> priority & 1) == 0 ||
+	    sim_now(fabric->engine) - sim_flow_at(fabric, number, priority)->paused_since <=
+		2 * frame)
+		return false;
+	return !port->peer_is_switch ||
+	       sim_flow_at(fabric, port->peer, priority)->input <= fabric->parameters.xon;
+}
+
+uint32_t sim_storms(const struct sim_fabric *fabric, struct sim_storm *storms, uint32_t room)
+{
+	uint32_t n = 0;
+
+	for (uint32_t port = 0; port < fabric->n_ports; port++)
+		for (unsigned i = 0; i < fabric->parameters.n_priorities && n < room; i++)
+			if (is_storm(fabric, port, i))
+				storms[n++] = (struct sim_storm){
+					.port = port,
+					.since = sim_flow_at(fabric, port, i)->paused_since,
+				};
+	return n;
+}
