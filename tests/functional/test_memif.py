@@ -11,7 +11,7 @@ import telemetry
 from evbtest import check, check_equal
 
 EVENTS = 300
-KILLS = 25
+KILLS = 12
 STREAM = 300  # events until the sender sends at its full rate
 SOURCES = 8
 ADDRESS = "10.9.0.1"

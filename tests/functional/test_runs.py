@@ -105,7 +105,6 @@ def change(system, what, run, *command):
 def run_to_the_end(system, run):
     """Starts a run that the sources end, and waits until the next one is prepared."""
     system.command("start")
-    wait_for_events(system, run)
     change(system, "run with its drain", run + 1)
 
 
@@ -122,6 +121,9 @@ def five_runs(mode):
     """The sources end runs 11, 12, 14 and 20, a command stops run 13. Node b dies between 13 and 14."""
     with evbtest.Workspace() as work:
         configuration = several(work, mode)
+        if mode == "static":
+            # Nobody holds sources back: room for all that a node sends while another does not run.
+            configuration["builders"][0]["slots"] = 512
         expected = all_sent(work, configuration, COUNT)
         with cluster.System(work, configuration) as system:
             system.start()
@@ -139,7 +141,6 @@ def five_runs(mode):
             wait_until_ready(system, 14)
             run_to_the_end(system, 14)
             system.command("start", "--run", "20")
-            wait_for_events(system, 20)
             change(system, "run with another number", 21)
             check(process.running() and system.processes["a"] is process, "the process of node a")
             for run in (11, 12, 14, 20):

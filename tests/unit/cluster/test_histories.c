@@ -12,7 +12,7 @@
 
 #define SEEDS 1u
 #ifdef __SANITIZE_ADDRESS__
-#define STEP 3u
+#define STEP 5u
 #else
 #define STEP 1u
 #endif

@@ -11,7 +11,7 @@
 #ifdef __SANITIZE_ADDRESS__
 #define HISTORIES 20u
 #else
-#define HISTORIES 250u
+#define HISTORIES 150u
 #endif
 
 static uint64_t first_seed;

@@ -173,7 +173,7 @@ static void unshaped__grants_of_incomplete_events_keep_to_the_link(void **state)
 					       .link = 25000000,
 					       .other_link = 10000000000,
 					       .queue = 60000 };
-	const struct bench_rates rates = measure(&options, 3 * SECOND, 10 * SECOND);
+	const struct bench_rates rates = measure(&options, 2 * SECOND, 6 * SECOND);
 
 	(void)state;
 	assert_true(rates.lost > 0 && rates.complete == 0);
