@@ -128,48 +128,45 @@ static bool write_json(FILE *out, const char *path, const struct simulation_resu
 	return is_written;
 }
 
-// Loads the configuration. In a system of nodes it is that of the manager: all have one `fabric`.
-static struct config *load_config(const struct arguments *arguments, const char *const *overrides,
-				  unsigned n_overrides)
-{
-	char error[CONFIG_ERROR_SIZE];
-	struct config *config;
+// What a configuration says of a simulation.
+struct scenario {
+	struct config *config; // in a system of nodes, that of the manager: all have one `fabric`
+	struct sim_generators generators; // of all nodes, if they send
+};
 
-	if (config_load(&config, arguments->config, CONFIG_MANAGER_NODE, overrides, n_overrides,
-			error) == 0)
-		return config;
-	log_refusal(error);
-	return NULL;
+static int visit_node(void *context, const struct config *node, char *error)
+{
+	if (node->fabric.traffic.kind != SIM_TRAFFIC_SYSTEM)
+		return 0;
+	return sim_generators_add(context, node, error);
 }
 
-// Of all nodes, whose configurations are loaded one after the other.
-static bool load_generators(struct sim_generators *generators, const struct arguments *arguments,
-			    const struct config *config, const char *const *overrides,
-			    unsigned n_overrides)
+static void free_scenario(struct scenario *scenario)
 {
-	char error[SIM_SYSTEM_ERROR_SIZE];
+	config_free(scenario->config);
+	sim_generators_free(&scenario->generators);
+}
 
-	for (unsigned i = 0; i < config->cluster.n_nodes; i++) {
-		struct config *node;
-		int status = config_load(&node, arguments->config, config->cluster.nodes[i].name,
-					 overrides, n_overrides, error);
+static bool load_scenario(struct scenario *scenario, const struct arguments *arguments,
+			  const char *const *overrides, unsigned n_overrides)
+{
+	const struct config_visitor visitor = { visit_node, &scenario->generators };
+	char error[CONFIG_ERROR_SIZE];
 
-		if (status == 0)
-			status = sim_generators_add(generators, node, error);
-		config_free(node);
-		if (status == 0)
-			continue;
-		log_refusal(error);
-		return false;
-	}
-	return true;
+	*scenario = (struct scenario){ 0 };
+	if (config_load_system(&scenario->config, arguments->config, overrides, n_overrides,
+			       &visitor, error) == 0)
+		return true;
+	log_refusal(error);
+	free_scenario(scenario);
+	return false;
 }
 
 static struct simulation_result *simulate(const struct arguments *arguments,
-					  const struct config *config, const char *const *overrides,
-					  unsigned n_overrides,
+					  const struct scenario *scenario,
 					  bool (*go)(void *context, double share), void *context)
 {
+	const struct config *config = scenario->config;
 	struct sim_system_parameters system = { 0 };
 	const bool is_system =
 	    config->fabric.traffic.kind == SIM_TRAFFIC_SYSTEM && config->cluster.n_nodes > 0;
@@ -180,20 +177,16 @@ static struct simulation_result *simulate(const struct arguments *arguments,
 		.go_on = go,
 		.context = context,
 	};
-	struct sim_generators generators = { 0 };
-	struct simulation_result *result = NULL;
+	struct simulation_result *result;
 	char error[SIM_ERROR_SIZE];
 
 	if (is_system)
 		system = sim_system_configured(config);
-	if (!is_system || load_generators(&generators, arguments, config, overrides, n_overrides)) {
-		system.generators = generators.list;
-		system.n_generators = generators.n;
-		result = simulation_run(&parameters, error);
-		if (result == NULL)
-			fprintf(stderr, "%s: %s\n", arguments->config, error);
-	}
-	sim_generators_free(&generators);
+	system.generators = scenario->generators.list;
+	system.n_generators = scenario->generators.n;
+	result = simulation_run(&parameters, error);
+	if (result == NULL)
+		fprintf(stderr, "%s: %s\n", arguments->config, error);
 	return result;
 }
 
@@ -201,13 +194,12 @@ static int run_one(const struct arguments *arguments)
 {
 	struct progress progress = { .begun_ns = tick_clock_monotonic_ns(),
 				     .is_terminal = isatty(STDERR_FILENO) };
-	struct config *config =
-	    load_config(arguments, arguments->overrides.list, arguments->overrides.n);
 	struct simulation_result *result;
+	struct scenario scenario;
 	FILE *out = NULL;
 	int status = 0;
 
-	if (config == NULL)
+	if (!load_scenario(&scenario, arguments, arguments->overrides.list, arguments->overrides.n))
 		return 1;
 	// Before the simulation, which may take long; what the file has stays until there is a
 	// result.
@@ -215,13 +207,12 @@ static int run_one(const struct arguments *arguments)
 		out = fopen(arguments->json, "ae");
 		if (out == NULL) {
 			tell_error(arguments->json);
-			config_free(config);
+			free_scenario(&scenario);
 			return 1;
 		}
 	}
-	result = simulate(arguments, config, arguments->overrides.list, arguments->overrides.n,
-			  go_on, &progress);
-	config_free(config);
+	result = simulate(arguments, &scenario, go_on, &progress);
+	free_scenario(&scenario);
 	if (progress.is_shown)
 		fprintf(stderr, "\r\033[K");
 	if (result != NULL) {
@@ -253,18 +244,17 @@ static cJSON *run_point(void *context, const char *const *values, unsigned n_val
 	const char *overrides[ARGUMENTS_MAX_OVERRIDES];
 	unsigned n = 0;
 	struct simulation_result *result;
-	struct config *config;
+	struct scenario scenario;
 	cJSON *json;
 
 	for (unsigned i = 0; i < arguments->overrides.n; i++)
 		overrides[n++] = arguments->overrides.list[i];
 	for (unsigned i = 0; i < n_values; i++)
 		overrides[n++] = values[i];
-	config = load_config(arguments, overrides, n);
-	if (config == NULL)
+	if (!load_scenario(&scenario, arguments, overrides, n))
 		return NULL;
-	result = simulate(arguments, config, overrides, n, always, NULL);
-	config_free(config);
+	result = simulate(arguments, &scenario, always, NULL);
+	free_scenario(&scenario);
 	json = result != NULL ? simulation_json(result, true) : NULL;
 	simulation_free(result);
 	return json;

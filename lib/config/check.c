@@ -159,6 +159,11 @@ static int compare_ids(const void *a, const void *b)
 	return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
 }
 
+void config_sort_ids(uint16_t *ids, unsigned n_ids)
+{
+	qsort(ids, n_ids, sizeof(ids[0]), compare_ids);
+}
+
 const uint16_t *config_find_id(const uint16_t *ids, unsigned n_ids, uint16_t id)
 {
 	return bsearch(&id, ids, n_ids, sizeof(id), compare_ids);

@@ -2,6 +2,8 @@
 // Copyright (c) 2026, the evb authors
 #include "config/internal.h"
 
+#include <search.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/config.h"
@@ -100,9 +102,30 @@ static void add_memif(const struct port_settings *port, struct cluster_system_no
 			node->is_memif_client = strcmp(port->options[i].value, "client") == 0;
 }
 
+static int compare_addresses(const void *a, const void *b)
+{
+	const struct cluster_system_node *one = a, *other = b;
+
+	return (one->address > other->address) - (one->address < other->address);
+}
+
+static int check_address(struct config_reader *reader, const struct cluster_system_node *node,
+			 struct config_owners *owners)
+{
+	const struct cluster_system_node **found =
+	    tsearch(node, &owners->addresses, compare_addresses);
+
+	if (found == NULL)
+		return config_fail(reader, "out of memory");
+	if (*found == node)
+		return 0;
+	return config_fail(config_at_element(reader, "ports", node->port, "address"),
+			   "is that of node %s already", (*found)->name);
+}
+
 // Peers send to the node at its first port that has an address and is not for boards only.
 static int add_address(struct config_reader *reader, const struct config *config,
-		       const struct cluster_system *cluster, struct cluster_system_node *node)
+		       struct cluster_system_node *node, struct config_owners *owners)
 {
 	while (node->port < config->n_ports &&
 	       (!config->ports[node->port].has_address || config_is_for_boards(config, node->port)))
@@ -116,11 +139,6 @@ static int add_address(struct config_reader *reader, const struct config *config
 		return config_fail(config_at_element(reader, "ports", node->port, "mtu"),
 				   "%u, control messages of a system need at least %u", port->mtu,
 				   CTRL_MIN_MAX_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE);
-	for (unsigned i = 0; i < config->cluster.self; i++)
-		if (cluster->nodes[i].address == port->address)
-			return config_fail(
-			    config_at_element(reader, "ports", node->port, "address"),
-			    "is that of node %s already", cluster->nodes[i].name);
 	node->address = port->address;
 	node->prefix_length = port->prefix_length;
 	node->has_mac = port->has_mac;
@@ -129,7 +147,7 @@ static int add_address(struct config_reader *reader, const struct config *config
 	node->mtu = port->mtu;
 	node->tagged = port->has_vlan;
 	add_memif(port, node);
-	return 0;
+	return check_address(reader, node, owners);
 }
 
 static int add_builders(struct config_reader *reader, const struct config *config,
@@ -193,6 +211,7 @@ static int own_source(struct config_reader *reader, const struct config *config,
 				   "source id %u (0x%x) is sent by node %s already", id, id,
 				   config->cluster.nodes[*owner - 1].name);
 	*owner = (uint16_t)(config->cluster.self + 1);
+	cluster->source_ids[cluster->n_sources++] = id;
 	return 0;
 }
 
@@ -214,6 +233,7 @@ static int add_sources(struct config_reader *reader, const struct config *config
 {
 	const struct config_sources *sources = &config->sources;
 
+	node->first_source = cluster->n_sources;
 	for (unsigned i = 0; i < config->n_generators; i++) {
 		const struct config_generator *generator = &config->generators[i];
 		node->load_balancer |= generator->load_balancer_header;
@@ -225,11 +245,8 @@ static int add_sources(struct config_reader *reader, const struct config *config
 			if (own_source(reader, config, i, ids[j], cluster, owners))
 				return -1;
 	}
-	node->first_source = cluster->n_sources;
-	for (unsigned i = 0; i < sources->n_ids; i++)
-		if (owners->nodes[i] == config->cluster.self + 1)
-			cluster->source_ids[cluster->n_sources++] = sources->ids[i];
 	node->n_sources = cluster->n_sources - node->first_source;
+	config_sort_ids(&cluster->source_ids[node->first_source], node->n_sources);
 	return 0;
 }
 
@@ -245,7 +262,7 @@ int config_cluster_add(struct config_reader *reader, const struct config *config
 				   "nothing to do");
 	return check_priorities(reader, config) || check_runs(reader, config) ||
 		       check_first_event(reader, config) ||
-		       add_address(reader, config, cluster, node) ||
+		       add_address(reader, config, node, owners) ||
 		       add_builders(reader, config, cluster, node) ||
 		       add_sources(reader, config, cluster, node, owners)
 		   ? -1

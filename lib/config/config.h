@@ -353,6 +353,21 @@ int config_load(struct config **config, const char *path, const char *node,
 int config_parse(struct config **config, const char *text, size_t length, const char *name,
 		 const char *node, const char *const *overrides, unsigned n_overrides, char *error);
 
+// Visits the nodes of a system.
+struct config_visitor {
+	// `node` is valid until the call returns. Of node->cluster only `self` and the node's own
+	// entry in `nodes` are set. Returns 0, or -1 with one line in error[CONFIG_ERROR_SIZE],
+	// which ends the loading.
+	int (*visit)(void *context, const struct config *node, char *error);
+	void *context;
+};
+
+// As config_load() of the event manager's node; the visitor sees each node of a system, in the
+// order of the file. The file is read once: to load each node with config_load() would take a time
+// that is quadratic in their number.
+int config_load_system(struct config **config, const char *path, const char *const *overrides,
+		       unsigned n_overrides, const struct config_visitor *visitor, char *error);
+
 void config_free(struct config *config);
 
 // Whether `next` may replace `now`, the configuration of a node of a system, between two runs of

@@ -23,9 +23,10 @@ struct config_reader {
 	const char *file;
 	char *error; // CONFIG_ERROR_SIZE
 	char path[192];
-	const cJSON *node;     // the node that is being read or checked; NULL: none
-	unsigned node_index;   // index of this node in the list of nodes
-	const char *node_name; // empty until the name was read
+	const cJSON *node;                    // the node that is being read or checked; NULL: none
+	unsigned node_index;                  // index of this node in the list of nodes
+	const char *node_name;                // empty until the name was read
+	const struct config_visitor *visitor; // NULL: none
 };
 
 // Each of the first two appends one step to the path. config_path_leave() removes the step; its
@@ -107,6 +108,8 @@ int config_check_spill(struct config_reader *reader, const struct config *config
 // Whether an EtherType cannot be that of segments.
 bool config_ether_type_is_taken(uint16_t ether_type);
 
+void config_sort_ids(uint16_t *ids, unsigned n_ids);
+
 // Finds an id in an ascending list. NULL if the list does not contain it.
 const uint16_t *config_find_id(const uint16_t *ids, unsigned n_ids, uint16_t id);
 
@@ -130,15 +133,19 @@ uint64_t config_hash(const cJSON *root, const struct config_sources *sources);
 
 // --- nodes of a system ---
 
-// The node that has each source, by index into sources.ids: the node's number + 1; 0: none yet.
+// What a system may have once only.
 struct config_owners {
+	// The node that has each source, by index into sources.ids: the node's number + 1; 0: none
+	// yet.
 	uint16_t nodes[EVB_MAX_SOURCES];
+	void *addresses; // tree of the nodes in cluster.nodes, by address (tsearch())
 };
 
 // Checks the event manager. `config` has the keys that the file contains for all nodes.
 int config_check_event_manager(struct config_reader *reader, const struct config *config);
 
-// Adds a node to *cluster and its sources to *owners. The node has passed config_check().
+// Adds a node to *cluster, and its sources and its address to *owners. The node has passed
+// config_check().
 int config_cluster_add(struct config_reader *reader, const struct config *node,
 		       struct cluster_system *cluster, struct config_owners *owners);
 

@@ -171,26 +171,25 @@ static int read_tree(struct config_reader *reader, const cJSON *root, const char
 		   : 0;
 }
 
-int config_parse(struct config **config, const char *text, size_t length, const char *name,
-		 const char *node, const char *const *overrides, unsigned n_overrides, char *error)
+static int parse(struct config_reader *reader, struct config **config, const char *text,
+		 size_t length, const char *node, const char *const *overrides,
+		 unsigned n_overrides)
 {
-	struct config_reader reader = { .file = name, .error = error };
-
 	*config = NULL;
-	cJSON *root = config_read_json(&reader, text, length);
+	cJSON *root = config_read_json(reader, text, length);
 	if (!root)
 		return -1;
 	struct config *loaded = calloc(1, sizeof(*loaded));
 	if (!loaded) {
 		cJSON_Delete(root);
-		return config_fail(&reader, "out of memory");
+		return config_fail(reader, "out of memory");
 	}
-	snprintf(loaded->path, sizeof(loaded->path), "%s", name);
+	snprintf(loaded->path, sizeof(loaded->path), "%s", reader->file);
 	loaded->event_manager.sched = sched_defaults();
 	if (!cJSON_IsObject(root)) {
-		config_fail_type(&reader, "an object", root);
-	} else if (apply_overrides(&reader, root, overrides, n_overrides) == 0 &&
-		   read_tree(&reader, root, node, loaded) == 0) {
+		config_fail_type(reader, "an object", root);
+	} else if (apply_overrides(reader, root, overrides, n_overrides) == 0 &&
+		   read_tree(reader, root, node, loaded) == 0) {
 		*config = loaded;
 		loaded = NULL;
 	}
@@ -199,17 +198,40 @@ int config_parse(struct config **config, const char *text, size_t length, const 
 	return *config ? 0 : -1;
 }
 
+int config_parse(struct config **config, const char *text, size_t length, const char *name,
+		 const char *node, const char *const *overrides, unsigned n_overrides, char *error)
+{
+	struct config_reader reader = { .file = name, .error = error };
+
+	return parse(&reader, config, text, length, node, overrides, n_overrides);
+}
+
+static int load(struct config_reader *reader, struct config **config, const char *node,
+		const char *const *overrides, unsigned n_overrides)
+{
+	size_t length;
+
+	*config = NULL;
+	char *text = config_read_file(reader, reader->file, &length);
+	if (!text)
+		return -1;
+	int result = parse(reader, config, text, length, node, overrides, n_overrides);
+	free(text);
+	return result;
+}
+
 int config_load(struct config **config, const char *path, const char *node,
 		const char *const *overrides, unsigned n_overrides, char *error)
 {
 	struct config_reader reader = { .file = path, .error = error };
-	size_t length;
 
-	*config = NULL;
-	char *text = config_read_file(&reader, path, &length);
-	if (!text)
-		return -1;
-	int result = config_parse(config, text, length, path, node, overrides, n_overrides, error);
-	free(text);
-	return result;
+	return load(&reader, config, node, overrides, n_overrides);
+}
+
+int config_load_system(struct config **config, const char *path, const char *const *overrides,
+		       unsigned n_overrides, const struct config_visitor *visitor, char *error)
+{
+	struct config_reader reader = { .file = path, .error = error, .visitor = visitor };
+
+	return load(&reader, config, CONFIG_MANAGER_NODE, overrides, n_overrides);
 }

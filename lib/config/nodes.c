@@ -4,6 +4,7 @@
 // Reads the nodes of a file that describes a system. One struct config has the keys that the file
 // contains for all nodes. For each node it is copied, the node's own keys replace those of the
 // file, and the result is checked like any other appliance's configuration.
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct system {
 			       // to which the nodes are added one after the other
 	struct config *node;   // configuration of the node that is being read
 	struct config_owners *owners;
+	void *names; // tree of the nodes in cluster.nodes, by name (tsearch())
 };
 
 // Name and manager of a node.
@@ -42,19 +44,25 @@ static int read_head(struct config_reader *reader, const cJSON *json,
 	return 0;
 }
 
-static int check_head(struct config_reader *reader, const struct cluster_system *cluster,
-		      unsigned index)
+static int compare_names(const void *a, const void *b)
 {
-	const struct cluster_system_node *nodes = cluster->nodes;
+	const struct cluster_system_node *one = a, *other = b;
 
-	for (unsigned i = 0; i < index; i++) {
-		if (strcmp(nodes[i].name, nodes[index].name) == 0) {
-			config_path_key(reader, "name");
-			return config_fail(reader, "\"%s\" is the name of nodes[%u] already",
-					   nodes[i].name, i);
-		}
-	}
-	return 0;
+	return strcmp(one->name, other->name);
+}
+
+static int check_head(struct config_reader *reader, struct system *system,
+		      const struct cluster_system_node *node)
+{
+	const struct cluster_system_node **found = tsearch(node, &system->names, compare_names);
+
+	if (found == NULL)
+		return config_fail(reader, "out of memory");
+	if (*found == node)
+		return 0;
+	config_path_key(reader, "name");
+	return config_fail(reader, "\"%s\" is the name of nodes[%td] already", node->name,
+			   *found - system->common->cluster.nodes);
 }
 
 static int read_heads(struct config_reader *reader, struct system *system)
@@ -71,7 +79,7 @@ static int read_heads(struct config_reader *reader, struct system *system)
 			return config_fail(reader, "more than %u elements", EVB_MAX_NODES);
 		size_t length = config_path_index(reader, index);
 		if (read_head(reader, json, &cluster->nodes[index]) ||
-		    check_head(reader, cluster, index))
+		    check_head(reader, system, &cluster->nodes[index]))
 			return -1;
 		config_path_leave(reader, length);
 		if (cluster->nodes[index].manager) {
@@ -151,6 +159,9 @@ static int read_node(struct config_reader *reader, struct system *system, const 
 	    read_own_keys(reader, json, node) || config_add_results(reader, node) ||
 	    config_check(reader, node) ||
 	    config_cluster_add(reader, node, &system->common->cluster, system->owners))
+		return -1;
+	if (reader->visitor != NULL &&
+	    reader->visitor->visit(reader->visitor->context, node, reader->error))
 		return -1;
 	config_path_leave(reader, length);
 	reader->node = NULL;
@@ -248,6 +259,12 @@ static void give_back_room(struct cluster_system *cluster)
 		cluster->source_ids = source_ids;
 }
 
+// The trees have pointers into cluster.nodes.
+static void keep(void *node)
+{
+	(void)node;
+}
+
 int config_read_nodes(struct config_reader *reader, const cJSON *nodes, const char *name,
 		      struct config *config)
 {
@@ -268,6 +285,8 @@ int config_read_nodes(struct config_reader *reader, const cJSON *nodes, const ch
 	}
 	if (result == 0)
 		give_back_room(&config->cluster);
+	tdestroy(system.names, keep);
+	tdestroy(system.owners != NULL ? system.owners->addresses : NULL, keep);
 	free(system.common);
 	free(system.node);
 	free(system.owners);

@@ -114,6 +114,19 @@ def test_interrupted():
         check_equal(len(load(sweep)["points"]), 1, "points")
 
 
+def test_system_is_read_once():
+    """A pipe can be read once only: the nodes of a system are not loaded one by one, which takes a
+    time that is quadratic in their number."""
+    with evbtest.Workspace() as work:
+        with open(os.path.join(CONFIGS, "..", "cluster-folded.json"), encoding="utf-8") as file:
+            system = json.load(file)
+        system["fabric"] = {"duration": "1ms", "warm_up": 0, "traffic": {"kind": "system"}}
+        path = work.write("system.json", system)
+        result = work.start("/bin/sh", "-c", f"cat {path} | {evbtest.binary()} sim /dev/stdin")
+        check_equal(result.finish().status, 0, result.describe())
+        check("fabric      3 hosts" in result.describe(), result.describe())
+
+
 def test_refused():
     """One line says what is wrong."""
     for arguments, expected in (

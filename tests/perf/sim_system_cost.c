@@ -80,21 +80,18 @@ struct loaded {
 	struct sim_topology topology;
 };
 
+static int visit_node(void *generators, const struct config *node, char *error)
+{
+	return sim_generators_add(generators, node, error);
+}
+
 static void load(struct loaded *loaded, const char *file)
 {
-	char error[SIM_SYSTEM_ERROR_SIZE];
+	const struct config_visitor visitor = { visit_node, &loaded->generators };
+	char error[CONFIG_ERROR_SIZE];
 
-	if (config_load(&loaded->config, file, CONFIG_MANAGER_NODE, NULL, 0, error) != 0)
+	if (config_load_system(&loaded->config, file, NULL, 0, &visitor, error) != 0)
 		perf_fail("%s", error);
-	for (unsigned i = 0; i < loaded->config->cluster.n_nodes; i++) {
-		struct config *config;
-
-		if (config_load(&config, file, loaded->config->cluster.nodes[i].name, NULL, 0,
-				error) != 0 ||
-		    sim_generators_add(&loaded->generators, config, error) != 0)
-			perf_fail("%s", error);
-		config_free(config);
-	}
 }
 
 static void connect(struct loaded *loaded)

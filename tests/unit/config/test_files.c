@@ -53,6 +53,48 @@ static void assert_file_refused(const char *name, const char *expected)
 	assert_string_equal(error + strlen(name), expected);
 }
 
+struct visits {
+	unsigned n, refused; // nodes; the one that is refused
+	unsigned n_generators;
+};
+
+static int visit(void *context, const struct config *node, char *error)
+{
+	struct visits *visits = context;
+	const char name[] = { (char)('a' + visits->n), '\0' };
+
+	assert_int_equal(node->cluster.self, visits->n);
+	assert_string_equal(node->cluster.nodes[visits->n].name, name);
+	visits->n_generators += node->n_generators;
+	if (visits->n++ != visits->refused)
+		return 0;
+	snprintf(error, CONFIG_ERROR_SIZE, "refused");
+	return -1;
+}
+
+static void load_system__visits_each_node_once(void **state)
+{
+	struct visits all = { .refused = 3 }, some = { .refused = 1 };
+	char error[CONFIG_ERROR_SIZE] = "";
+	struct config *config;
+
+	(void)state;
+	write_file(path, system_text, strlen(system_text));
+	assert_int_equal(config_load_system(&config, path, NULL, 0,
+					    &(struct config_visitor){ visit, &all }, error),
+			 0);
+	assert_string_equal(config->name, "sys-a"); // the manager
+	assert_int_equal(all.n, 3);
+	assert_int_equal(all.n_generators, 2);
+	config_free(config);
+	assert_int_equal(config_load_system(&config, path, NULL, 0,
+					    &(struct config_visitor){ visit, &some }, error),
+			 -1);
+	assert_null(config);
+	assert_int_equal(some.n, 2);
+	assert_string_equal(error, "refused");
+}
+
 static void load__reads_a_file(void **state)
 {
 	char error[CONFIG_ERROR_SIZE] = "";
@@ -291,6 +333,7 @@ static void source_map__without_sources(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(load_system__visits_each_node_once),
 		cmocka_unit_test(load__reads_a_file),
 		cmocka_unit_test(load__takes_a_byte_order_mark_and_space),
 		cmocka_unit_test(load__without_a_file),
