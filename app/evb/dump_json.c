@@ -158,17 +158,32 @@ static const char *const frame_names[] = {
 	[NET_OTHER] = "other",
 };
 
-static void add_segment(cJSON *line, const struct inspect_packet *packet)
+static void add_segment(cJSON *object, const struct ejfat_segment *segment)
 {
-	cJSON *object = cJSON_AddObjectToObject(line, "segment");
+	add_number(object, "source_id", segment->re.data_id);
+	add_number(object, "event_id", segment->re.event_number);
+	add_number(object, "offset", segment->re.offset);
+	add_number(object, "size_bytes", segment->payload_size);
+	add_number(object, "length_bytes", segment->re.length);
+}
+
+// Those behind the first one stand in a list.
+static void add_segments(cJSON *line, const struct inspect_packet *packet)
+{
+	struct ejfat_segment segment = packet->segment;
+	cJSON *first = cJSON_AddObjectToObject(line, "segment"), *others = NULL;
 
 	if (packet->has_lb)
-		add_number(object, "lb_tick", packet->lb.tick);
-	add_number(object, "source_id", packet->segment.re.data_id);
-	add_number(object, "event_id", packet->segment.re.event_number);
-	add_number(object, "offset", packet->segment.re.offset);
-	add_number(object, "size_bytes", packet->segment.payload_size);
-	add_number(object, "length_bytes", packet->segment.re.length);
+		add_number(first, "lb_tick", packet->lb.tick);
+	add_segment(first, &segment);
+	while (inspect_next_segment(packet, &segment)) {
+		cJSON *object = cJSON_CreateObject();
+
+		if (!others)
+			others = cJSON_AddArrayToObject(line, "segments_behind");
+		add_segment(object, &segment);
+		cJSON_AddItemToArray(others, object);
+	}
 }
 
 static void add_roce(cJSON *line, const struct roce_packet *packet)
@@ -201,7 +216,7 @@ static void print_packet(void *context, const struct inspect_packet *packet)
 		}
 	}
 	if (packet->is_segment)
-		add_segment(line, packet);
+		add_segments(line, packet);
 	if (packet->is_roce)
 		add_roce(line, &packet->roce);
 	if (json->hex)

@@ -165,10 +165,21 @@ static void print_roce(const struct dump_text *text, const struct roce_packet *p
 		part, packet->destination_qpn, packet->psn, packet->payload_size);
 }
 
+static void print_segments(const struct dump_text *text, const struct inspect_packet *packet)
+{
+	struct ejfat_segment segment = packet->segment;
+
+	do {
+		fprintf(text->out,
+			"  source 0x%04x  event %" PRIu64 "  offset %u  payload %u of %u B",
+			segment.re.data_id, segment.re.event_number, segment.re.offset,
+			segment.payload_size, segment.re.length);
+	} while (inspect_next_segment(packet, &segment));
+}
+
 static void print_packet(void *context, const struct inspect_packet *packet)
 {
 	const struct dump_text *text = context;
-	const struct ejfat_segment *segment = &packet->segment;
 
 	fprintf(text->out, "packet %" PRIu64 "  %" PRIu64 ".%09" PRIu64 "  %u B", packet->number,
 		packet->time_ns / 1000000000u, packet->time_ns % 1000000000u, packet->length);
@@ -177,10 +188,7 @@ static void print_packet(void *context, const struct inspect_packet *packet)
 		fprintf(text->out, "  lb tick %" PRIu64 " entropy %u", packet->lb.tick,
 			packet->lb.entropy);
 	if (packet->is_segment)
-		fprintf(text->out,
-			"  source 0x%04x  event %" PRIu64 "  offset %u  payload %u of %u B",
-			segment->re.data_id, segment->re.event_number, segment->re.offset,
-			segment->payload_size, segment->re.length);
+		print_segments(text, packet);
 	if (packet->is_roce)
 		print_roce(text, &packet->roce);
 	fputc('\n', text->out);

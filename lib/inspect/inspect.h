@@ -107,8 +107,13 @@ struct inspect_packet {
 	bool is_roce;
 	struct ejfat_lb lb;           // if has_lb
 	struct roce_packet roce;      // if is_roce
-	struct ejfat_segment segment; // if is_segment
+	struct ejfat_segment segment; // if is_segment: the first one
 };
+
+// Goes on to the next segment of a packet with several small blocks, beginning with a copy of its
+// `segment`. False if there is none, or if it is damaged or not captured; *segment is then as
+// before.
+bool inspect_next_segment(const struct inspect_packet *packet, struct ejfat_segment *segment);
 
 // What a packet of RoCE does: "SEND", "READ response", "ACK"; and which packet of its message it
 // is: "first", "middle", "last", "only", or "" if the operation has no such.

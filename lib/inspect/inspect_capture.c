@@ -56,31 +56,58 @@ static bool is_roce_port(const struct net_frame *frame)
 	       frame->destination_port == ROCE_UDP_PORT;
 }
 
-static void decode_roce(struct inspect_packet *packet)
+// Bytes behind the headers that the capture holds.
+static size_t payload_at_hand(const struct inspect_packet *packet)
 {
 	const struct net_frame *frame = &packet->frame;
 	size_t at_hand =
 	    packet->captured > frame->payload_offset ? packet->captured - frame->payload_offset : 0;
 
-	if (at_hand > frame->payload_size)
-		at_hand = frame->payload_size;
+	return at_hand < frame->payload_size ? at_hand : frame->payload_size;
+}
+
+static void decode_roce(struct inspect_packet *packet)
+{
+	const struct net_frame *frame = &packet->frame;
+	size_t at_hand = payload_at_hand(packet);
+
 	if (at_hand < frame->payload_size && at_hand < ROCE_MAX_HEADERS_SIZE)
 		return;
 	packet->is_roce = !roce_parse(packet->bytes + frame->payload_offset, at_hand,
 				      frame->payload_size, &packet->roce);
 }
 
+// The bytes behind a segment, which are those of the segments that follow it.
+static size_t bytes_behind(const struct inspect_packet *packet, const struct ejfat_segment *segment)
+{
+	return packet->frame.payload_size - segment->payload_offset - segment->payload_size;
+}
+
+bool inspect_next_segment(const struct inspect_packet *packet, struct ejfat_segment *segment)
+{
+	const size_t size = bytes_behind(packet, segment);
+	const uint32_t start = segment->payload_offset + segment->payload_size;
+	struct ejfat_segment next;
+	size_t at_hand = payload_at_hand(packet);
+
+	if (!packet->is_segment || size == 0 || at_hand < start ||
+	    ejfat_segment_decode(packet->bytes + packet->frame.payload_offset + start,
+				 at_hand - start, size, &next) ||
+	    next.payload_offset != EJFAT_RE_SIZE || next.payload_size != next.re.length)
+		return false;
+	next.payload_offset += start;
+	*segment = next;
+	return true;
+}
+
 static void decode_segment(struct inspect_packet *packet)
 {
 	const struct net_frame *frame = &packet->frame;
 	const uint8_t *payload = packet->bytes + frame->payload_offset;
-	size_t at_hand =
-	    packet->captured > frame->payload_offset ? packet->captured - frame->payload_offset : 0;
+	size_t at_hand = payload_at_hand(packet);
 
 	if (frame->kind != NET_UDP4 && frame->kind != NET_UDP6 && frame->kind != NET_ETHER_PAYLOAD)
 		return;
-	if (at_hand > frame->payload_size)
-		at_hand = frame->payload_size;
 	packet->is_segment =
 	    !ejfat_segment_decode(payload, at_hand, frame->payload_size, &packet->segment);
 	packet->has_lb = packet->is_segment && ejfat_has_lb(payload, at_hand) &&
@@ -103,7 +130,7 @@ static void verify_udp(struct inspect *inspect, const struct inspect_packet *pac
 	inspect->summary.checksums_unfinished += judged == NET_CHECKSUM_UNFINISHED;
 }
 
-static void verify(struct inspect *inspect, const struct inspect_packet *packet)
+static void verify(struct inspect *inspect, const struct inspect_packet *packet, bool whole)
 {
 	const struct net_frame *frame = &packet->frame;
 	bool udp = !packet->reason && (frame->kind == NET_UDP4 || frame->kind == NET_UDP6);
@@ -126,11 +153,33 @@ static void verify(struct inspect *inspect, const struct inspect_packet *packet)
 	if (frame->kind == NET_ETHER_PAYLOAD && !packet->is_segment)
 		inspect_report(inspect, 0, packet->number, WIRE_BAD_LENGTH,
 			       "EtherType of segments, but no segment");
+	if (!whole)
+		inspect_report(inspect, 0, packet->number, WIRE_BAD_LENGTH,
+			       "a block behind the first one is not whole");
+}
+
+// Counts the segments. *whole: nothing of the packet is left behind the last one. Returns whether
+// the options select one of them, or the packet.
+static bool look_at_segments(const struct inspect *inspect, const struct inspect_packet *packet,
+			     unsigned *n, bool *whole)
+{
+	struct ejfat_segment segment = packet->segment;
+	bool wanted = inspect_wanted(inspect, packet->is_segment, segment.re.event_number, 1);
+
+	*n = packet->is_segment;
+	while (inspect_next_segment(packet, &segment)) {
+		wanted = wanted || inspect_wanted(inspect, true, segment.re.event_number, 1);
+		++*n;
+	}
+	*whole = !packet->is_segment || bytes_behind(packet, &segment) == 0;
+	return wanted;
 }
 
 static void visit(struct inspect *inspect, struct inspect_packet *packet)
 {
 	const struct inspect_visitor *visitor = &inspect->visitor;
+	unsigned n;
+	bool whole;
 
 	packet->reason = net_parse(packet->bytes, packet->captured, packet->length, NET_TYPE_EVB,
 				   &packet->frame);
@@ -138,15 +187,15 @@ static void visit(struct inspect *inspect, struct inspect_packet *packet)
 		decode_roce(packet);
 	else if (!packet->reason)
 		decode_segment(packet);
-	if (!inspect_wanted(inspect, packet->is_segment, packet->segment.re.event_number, 1))
+	if (!look_at_segments(inspect, packet, &n, &whole))
 		return;
 	inspect->n_visited++;
 	inspect->summary.packets++;
-	inspect->summary.segments += packet->is_segment;
+	inspect->summary.segments += n;
 	if (visitor->packet)
 		visitor->packet(visitor->context, packet);
 	if (inspect->options.verify)
-		verify(inspect, packet);
+		verify(inspect, packet, whole);
 }
 
 static void read_packets(struct inspect *inspect, pcap_t *capture)

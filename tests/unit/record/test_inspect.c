@@ -424,6 +424,62 @@ static void write_capture(const char *path)
 	pcap_close(dead);
 }
 
+// A packet with blocks of 100 bytes of events 7, 8 and 9, each behind a header of its own.
+static size_t make_bundle(uint8_t *frame)
+{
+	const struct net_udp4 header = { .source_ip = 0x0a000001,
+					 .destination_ip = 0x0a000002,
+					 .source_port = 5000,
+					 .destination_port = 19522 };
+	size_t at = net_udp4_encode(frame, &header, 3 * (EJFAT_RE_SIZE + 100));
+
+	for (uint64_t event = 7; event < 10; event++) {
+		const struct ejfat_re re = { .event_number = event,
+					     .length = 100,
+					     .data_id = 0x1001,
+					     .flags = event < 9 ? EJFAT_RE_MORE : 0 };
+
+		ejfat_re_encode(frame + at, &re);
+		memset(frame + at + EJFAT_RE_SIZE, 'p', 100);
+		at += EJFAT_RE_SIZE + 100;
+	}
+	return at;
+}
+
+static void inspect__small_blocks_in_one_packet(void **state)
+{
+	struct inspect_options options = { .one_event = true, .event_id = 9 };
+	struct pcap_pkthdr header = { .ts = { .tv_sec = 1 } };
+	uint8_t frame[FRAME_ROOM];
+	struct verdict verdict;
+	char path[PATH_SIZE];
+	pcap_dumper_t *dumper;
+	pcap_t *dead = pcap_open_dead(DLT_EN10MB, 65535);
+
+	path_in(path, *state, "bundle");
+	dumper = pcap_dump_open(dead, path);
+	assert_non_null(dumper);
+	header.len = header.caplen = (uint32_t)make_bundle(frame);
+	pcap_dump((uint8_t *)dumper, &header, frame);
+	pcap_dump_flush(dumper);
+	verdict = judge_file(path, VERIFY);
+	assert_int_equal(verdict.packets, 1);
+	assert_int_equal(verdict.summary.segments, 3);
+	assert_int_equal(verdict.problems, 0);
+	assert_int_equal(judge_file(path, options).packets, 1);
+	options.event_id = 10;
+	assert_int_equal(judge_file(path, options).packets, 0);
+
+	// The header of the last block is not one.
+	frame[header.len - 100 - EJFAT_RE_SIZE] ^= 0xff;
+	pcap_dump((uint8_t *)dumper, &header, frame);
+	pcap_dump_close(dumper);
+	pcap_close(dead);
+	verdict = judge_file(path, VERIFY);
+	assert_int_equal(verdict.summary.segments, 5);
+	assert_string_equal(verdict.text, "a block behind the first one is not whole");
+}
+
 static void inspect__capture(void **state)
 {
 	struct inspect_options options = { .one_event = true, .event_id = 7 };
@@ -603,6 +659,7 @@ int main(void)
 		cmocka_unit_test(inspect__mdf_event_ids),
 		cmocka_unit_test(inspect__real_mdf),
 		cmocka_unit_test(inspect__capture),
+		cmocka_unit_test(inspect__small_blocks_in_one_packet),
 		cmocka_unit_test(inspect__roce),
 		cmocka_unit_test(inspect__what_is_nothing),
 		cmocka_unit_test(inspect__file_that_cannot_be_read),
