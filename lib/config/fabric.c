@@ -25,6 +25,22 @@ static const struct config_key pfc_keys[] = {
 };
 static OBJECT(pfc, pfc_keys);
 
+static const struct config_key ecn_keys[] = {
+	{ .name = "low", WHOLE(SIZE), RANGE(0, GIB), FIELD(config_fabric_ecn, low),
+	  .standard = "5KB",
+	  .help = "Queue from which on frames are marked." },
+	{ .name = "high", WHOLE(SIZE), RANGE(0, GIB), FIELD(config_fabric_ecn, high),
+	  .standard = "0",
+	  .help = "From here on all; 0: no ECN." },
+	{ .name = "share", .type = CONFIG_TYPE_REAL, RANGE(0, 1), FIELD(config_fabric_ecn, share),
+	  .standard = "0.01",
+	  .help = "Marked share just below high." },
+	{ .name = "cnp_interval", WHOLE(TIME), RANGE(1, SECOND),
+	  FIELD(config_fabric_ecn, cnp_interval_ns), .standard = "50us",
+	  .help = "As in roce." },
+};
+static OBJECT(ecn, ecn_keys);
+
 static const struct config_key fault_keys[] = {
 	{ .name = "kind",
 	  WORDS("silent", "link", "host-pause", "switch-pause", "builder-pause", "slow-consumer",
@@ -157,6 +173,8 @@ static const struct config_key fabric_keys[] = {
 	  .help = "none: of a queue; credits: of an input port." },
 	{ .name = "pfc", NESTED(pfc), .offset = offsetof(struct config_fabric, pfc),
 	  .help = "Thresholds of switches with flow_control pfc." },
+	{ .name = "ecn", NESTED(ecn), .offset = offsetof(struct config_fabric, ecn),
+	  .help = "ECN marks, reaction by DCQCN." },
 	{ .name = "frame", WHOLE(SIZE), RANGE(64, SIM_MAX_PACKET_BYTES),
 	  FIELD(config_fabric, frame), .standard = "4KiB",
 	  .help = "Largest frame." },
@@ -276,5 +294,10 @@ int config_check_fabric(struct config_reader *reader, const struct config_fabric
 		return config_fail(config_at(reader, "fabric.buffer"), "has no room for a frame");
 	if (fabric->warm_up_ns >= fabric->duration_ns)
 		return config_fail(config_at(reader, "fabric.warm_up"), "is not below duration");
+	if (fabric->ecn.high > 0 && fabric->ecn.low >= fabric->ecn.high)
+		return config_fail(config_at(reader, "fabric.ecn.low"), "is not below high");
+	if (fabric->ecn.high > 0 && fabric->traffic.kind == SIM_TRAFFIC_SYSTEM)
+		return config_fail(config_at(reader, "fabric.ecn.high"),
+				   "nodes react to ECN over RoCE only, which is not simulated");
 	return check_faults(reader, fabric) || check_traffic(reader, fabric) ? -1 : 0;
 }

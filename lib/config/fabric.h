@@ -64,6 +64,11 @@ struct config_fabric {
 	struct config_fabric_pfc {
 		uint64_t xoff, xon, headroom;
 	} pfc;
+	struct config_fabric_ecn {
+		uint64_t low, high; // bytes of a queue; high 0: nothing is marked
+		double share;
+		uint64_t cnp_interval_ns;
+	} ecn;
 	uint32_t frame;    // bytes of the largest frame
 	uint32_t overhead; // bytes on the wire beside each frame
 	uint64_t duration_ns;

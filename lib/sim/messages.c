@@ -6,8 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/congestion.h"
+
 #define NONE          UINT32_MAX
 #define FIRST_RECORDS 1024u
+#define MOST_FLOWS    64u // messages of a host that are looked at for one that may be sent
+
+// Congestion notifications of RoCE v2 (CNP): headers and FCS. They have a priority of their own.
+#define NOTIFICATION          (UINT64_C(1) << 63) // of packet.user; the rest: from and to
+#define NOTIFICATION_BYTES    78u
+#define NOTIFICATION_PRIORITY 1u
 
 enum { DATA_QUEUE, CONTROL_QUEUE, N_QUEUES };
 
@@ -24,12 +32,14 @@ struct record {
 struct host {
 	uint32_t first[N_QUEUES], last[N_QUEUES]; // records; NONE: empty
 	bool is_due;                              // an event will send its messages
+	uint64_t paced_at;                        // an event will do that, ps; 0: none
 };
 
 struct sim_messages {
 	struct sim_engine *engine;
 	struct sim_fabric *fabric;
 	struct sim_traffic *traffic;
+	struct congestion *congestion; // NULL: hosts do not react to ECN
 	struct sim_messages_account account;
 	uint32_t n_hosts, packet;
 	uint32_t *place, *host_at; // host to number in the topology, and back
@@ -37,7 +47,7 @@ struct sim_messages {
 	uint64_t *received;
 	struct record *records;
 	uint32_t n_records, free; // `free` is the first free record
-	unsigned handler;
+	unsigned handler, paced_handler;
 	const char *error;
 	void (*deadlock)(void *context);
 	void *context;
@@ -125,6 +135,7 @@ static bool send_packet(struct sim_messages *messages, uint32_t i)
 		.destination = messages->place[message->to],
 		.flow = message->from * messages->n_hosts + message->to,
 		.bytes = bytes,
+		.may_mark = messages->congestion != NULL,
 	};
 	const enum sim_sent result = sim_send(messages->fabric, &packet);
 
@@ -134,21 +145,70 @@ static bool send_packet(struct sim_messages *messages, uint32_t i)
 		return false;
 	record->left -= bytes;
 	record->packets++;
+	if (messages->congestion != NULL)
+		congestion_sent(messages->congestion, message->from, message->to, bytes,
+				sim_now(messages->engine));
 	return true;
+}
+
+// The first message of a queue that its flow may send now, and the one before it. NONE: an event
+// will come when there is one.
+static uint32_t find_ready(struct sim_messages *messages, struct host *host, unsigned queue,
+			   uint32_t *before)
+{
+	const uint64_t now = sim_now(messages->engine);
+	uint64_t next = SIM_NEVER;
+	uint32_t i = host->first[queue];
+
+	*before = NONE;
+	for (unsigned n = 0; messages->congestion != NULL && i != NONE && n < MOST_FLOWS; n++) {
+		const struct sim_message *message = &messages->records[i].message;
+		const uint64_t at =
+		    congestion_ready_at(messages->congestion, message->from, message->to);
+
+		if (at <= now)
+			return i;
+		if (at < next)
+			next = at;
+		*before = i;
+		i = messages->records[i].next;
+	}
+	if (next == SIM_NEVER)
+		return i;
+	if (host->paced_at == 0 || next < host->paced_at) {
+		host->paced_at = next;
+		sim_at(messages->engine, next, messages->paced_handler,
+		       (uint32_t)(host - messages->hosts), 0);
+	}
+	return NONE;
+}
+
+static void take_out(struct sim_messages *messages, struct host *host, unsigned queue, uint32_t i,
+		     uint32_t before)
+{
+	const uint32_t next = messages->records[i].next;
+
+	if (before == NONE)
+		host->first[queue] = next;
+	else
+		messages->records[before].next = next;
+	if (host->last[queue] == i)
+		host->last[queue] = before;
 }
 
 static void send_queue(struct sim_messages *messages, struct host *host, unsigned queue)
 {
 	while (host->first[queue] != NONE &&
 	       (queue == CONTROL_QUEUE || host->first[CONTROL_QUEUE] == NONE)) {
-		const uint32_t i = host->first[queue];
+		uint32_t before;
+		const uint32_t i = find_ready(messages, host, queue, &before);
 
-		if (!send_packet(messages, i))
+		if (i == NONE || !send_packet(messages, i))
 			return;
 		if (messages->records[i].left == 0) {
 			const struct sim_message message = messages->records[i].message;
 
-			host->first[queue] = messages->records[i].next;
+			take_out(messages, host, queue, i, before);
 			sim_traffic_sent(messages->traffic, &message);
 		}
 	}
@@ -168,6 +228,17 @@ static void on_due(void *context, uint32_t host, uint32_t data)
 {
 	(void)data;
 	send_all(context, host);
+}
+
+static void on_paced(void *context, uint32_t number, uint32_t data)
+{
+	struct sim_messages *messages = context;
+	struct host *host = &messages->hosts[number];
+
+	(void)data;
+	if (sim_now(messages->engine) >= host->paced_at)
+		host->paced_at = 0;
+	send_all(messages, number);
 }
 
 static void on_room(void *context, uint32_t place, unsigned priority)
@@ -202,11 +273,47 @@ static void end_packet(struct sim_messages *messages, uint32_t i)
 	sim_traffic_delivered(messages->traffic, &message);
 }
 
+// `user` of a notification.
+static uint64_t notification_of(const struct sim_message *message)
+{
+	return NOTIFICATION | (uint64_t)message->from << 32 | message->to;
+}
+
+// The receiver of a marked packet notifies the sender.
+static void notify(struct sim_messages *messages, const struct sim_message *message)
+{
+	const struct sim_packet packet = {
+		.user = notification_of(message),
+		.source = messages->place[message->to],
+		.destination = messages->place[message->from],
+		.flow = message->to * messages->n_hosts + message->from,
+		.bytes = NOTIFICATION_BYTES,
+		.priority = NOTIFICATION_PRIORITY,
+	};
+
+	if (congestion_marked(messages->congestion, message->from, message->to,
+			      sim_now(messages->engine)) &&
+	    sim_send(messages->fabric, &packet) == SIM_SENT)
+		messages->account.notifications++;
+}
+
+static void on_notification(struct sim_messages *messages, uint64_t user)
+{
+	congestion_notified(messages->congestion, (uint32_t)((user & ~NOTIFICATION) >> 32),
+			    (uint32_t)user, sim_now(messages->engine));
+}
+
 static void on_deliver(void *context, uint32_t place, const struct sim_packet *packet)
 {
 	struct sim_messages *messages = context;
 	const uint32_t i = (uint32_t)packet->user;
 
+	if ((packet->user & NOTIFICATION) != 0) {
+		on_notification(messages, packet->user);
+		return;
+	}
+	if (packet->marked && messages->congestion != NULL)
+		notify(messages, &messages->records[i].message);
 	if (messages->records[i].message.kind == 0)
 		messages->received[messages->host_at[place]] += packet->bytes;
 	else
@@ -221,6 +328,8 @@ static void on_dropped(void *context, const struct sim_packet *packet, uint32_t 
 
 	(void)port;
 	(void)cause;
+	if ((packet->user & NOTIFICATION) != 0)
+		return;
 	messages->records[packet->user].is_lost = true;
 	end_packet(messages, (uint32_t)packet->user);
 }
@@ -268,6 +377,8 @@ static bool make_fabric(struct sim_messages *messages,
 
 	// One packet on the link, and the next one behind it.
 	fabric.host_queue = (uint64_t)parameters->packet + 1;
+	if (parameters->notification_interval > 0)
+		fabric.n_priorities = NOTIFICATION_PRIORITY + 1;
 	messages->fabric = sim_fabric_create(parameters->engine, parameters->topology, &fabric,
 					     &operations, messages, error);
 	return messages->fabric != NULL;
@@ -289,8 +400,23 @@ static bool make_traffic(struct sim_messages *messages,
 	};
 
 	messages->handler = sim_engine_handler(parameters->engine, on_due, messages);
+	messages->paced_handler = sim_engine_handler(parameters->engine, on_paced, messages);
 	messages->traffic = sim_traffic_create(&traffic);
 	return messages->traffic != NULL;
+}
+
+static bool make_congestion(struct sim_messages *messages,
+			    const struct sim_messages_parameters *parameters)
+{
+	const uint64_t ps = sim_port_time(messages->fabric, 0, parameters->packet);
+	const struct congestion_parameters congestion = {
+		.line_rate = parameters->packet * SIM_SECOND / ps,
+		.interval = parameters->notification_interval,
+	};
+
+	if (congestion.interval > 0)
+		messages->congestion = congestion_create(&congestion);
+	return congestion.interval == 0 || messages->congestion != NULL;
 }
 
 struct sim_messages *sim_messages_create(const struct sim_messages_parameters *parameters,
@@ -308,7 +434,7 @@ struct sim_messages *sim_messages_create(const struct sim_messages_parameters *p
 	messages->deadlock = parameters->deadlock;
 	messages->context = parameters->context;
 	if (!make_hosts(messages, parameters->place) || !make_fabric(messages, parameters, error) ||
-	    !make_traffic(messages, parameters)) {
+	    !make_congestion(messages, parameters) || !make_traffic(messages, parameters)) {
 		sim_messages_destroy(messages);
 		return NULL;
 	}
@@ -320,6 +446,7 @@ void sim_messages_destroy(struct sim_messages *messages)
 	if (messages == NULL)
 		return;
 	sim_traffic_destroy(messages->traffic);
+	congestion_destroy(messages->congestion);
 	sim_fabric_destroy(messages->fabric);
 	free(messages->place);
 	free(messages->host_at);

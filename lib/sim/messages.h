@@ -22,6 +22,9 @@ struct sim_messages_parameters {
 	const uint32_t *place; // of each host: its number in the topology; NULL: the same
 	struct sim_traffic_settings traffic;
 	uint64_t seed; // of the traffic
+	// Hosts react to ECN: flows that are marked send with a reduced rate (congestion.h), behind
+	// which messages to others need not wait. 0: they do not.
+	uint64_t notification_interval; // ps, between two notifications of a flow
 	// A deadlock was found; NULL: not interesting.
 	void (*deadlock)(void *context);
 	void *context;
@@ -32,6 +35,7 @@ struct sim_messages_account {
 	uint64_t delivered;       // of these, complete
 	uint64_t lost;            // all messages that lost a packet
 	uint64_t control;         // bytes of control messages that arrived
+	uint64_t notifications;   // of congestion that were sent
 	struct histogram latency; // ns, of data messages from sending until complete
 };
 

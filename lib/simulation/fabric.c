@@ -145,6 +145,9 @@ struct sim_fabric_parameters simulation_fabric(const struct config_fabric *fabri
 	parameters.xoff = fabric->pfc.xoff;
 	parameters.xon = fabric->pfc.xon;
 	parameters.headroom = fabric->pfc.headroom;
+	parameters.red_low = fabric->ecn.low;
+	parameters.red_high = fabric->ecn.high;
+	parameters.red_share = fabric->ecn.share;
 	parameters.deadlock_interval = DEADLOCK_INTERVAL;
 	parameters.max_packets = packets < LEAST_PACKETS  ? LEAST_PACKETS
 				 : packets > MOST_PACKETS ? MOST_PACKETS

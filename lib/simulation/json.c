@@ -81,6 +81,8 @@ static void add_port(cJSON *ports, const struct simulation_result *result, uint3
 	add(object, "busy_ns", port->view.busy / SIM_NANOSECOND);
 	add(object, "paused_ns", port->view.paused / SIM_NANOSECOND);
 	add(object, "pauses", port->view.pauses);
+	if (result->fabric.ecn.high > 0)
+		add(object, "marked", port->view.marked);
 	add(object, "queue_mean_bytes", port->queue_mean);
 	add(object, "queue_p99_bytes", port->queue_p99);
 	add(object, "queue_most_bytes", port->view.queue_peak);
@@ -185,6 +187,8 @@ static void add_counts(cJSON *root, const struct simulation_result *result)
 	add(root, "messages_delivered", result->messages.delivered);
 	add(root, "messages_lost", result->messages.lost);
 	add(root, "control_bytes", result->messages.control);
+	if (result->fabric.ecn.high > 0)
+		add(root, "congestion_notifications", result->messages.notifications);
 	add(root, "events_begun", result->traffic.begun);
 	add(root, "events_complete", result->traffic.complete);
 }

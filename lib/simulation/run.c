@@ -39,17 +39,20 @@ static bool is_system(const struct simulation_parameters *parameters)
 static bool make_messages(struct run *run, const struct config_fabric *fabric,
 			  const struct sim_fabric_parameters *sim, char *error)
 {
-	run->messages =
-	    sim_messages_create(&(struct sim_messages_parameters){ .engine = run->engine,
-								   .topology = &run->topology,
-								   .fabric = sim,
-								   .packet = fabric->frame,
-								   .place = run->places,
-								   .traffic = fabric->traffic,
-								   .seed = fabric->seed,
-								   .deadlock = on_deadlock,
-								   .context = run },
-				error);
+	run->messages = sim_messages_create(
+	    &(struct sim_messages_parameters){
+		.engine = run->engine,
+		.topology = &run->topology,
+		.fabric = sim,
+		.packet = fabric->frame,
+		.place = run->places,
+		.traffic = fabric->traffic,
+		.seed = fabric->seed,
+		.notification_interval =
+		    fabric->ecn.high > 0 ? fabric->ecn.cnp_interval_ns * SIM_NANOSECOND : 0,
+		.deadlock = on_deadlock,
+		.context = run },
+	    error);
 	if (run->messages != NULL)
 		run->fabric = sim_messages_fabric(run->messages);
 	return run->messages != NULL;

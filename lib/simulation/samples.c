@@ -66,6 +66,7 @@ struct simulation_port simulation_samples_port(const struct simulation_samples *
 	out.view.busy -= begin->busy;
 	out.view.paused -= begin->paused;
 	out.view.pauses -= begin->pauses;
+	out.view.marked -= begin->marked;
 	out.view.waited -= begin->waited;
 	for (unsigned cause = 0; cause < SIM_N_CAUSES; cause++)
 		out.view.drops[cause] -= begin->drops[cause];

@@ -175,6 +175,19 @@ static void print_losses(const struct simulation_result *result, FILE *out)
 	print_ports(result, "lost at", lost, out);
 }
 
+static void print_ecn(const struct simulation_result *result, FILE *out)
+{
+	uint64_t marked = 0;
+
+	for (uint32_t i = 0; i < result->n_ports; i++)
+		marked += result->ports[i].view.marked;
+	if (result->fabric.ecn.high > 0)
+		fprintf(out,
+			"ecn         %" PRIu64 " packets marked, %" PRIu64
+			" congestion notifications\n",
+			marked, result->messages.notifications);
+}
+
 static void print_deadlock(const struct simulation_result *result, FILE *out)
 {
 	if (result->n_deadlock == 0)
@@ -213,6 +226,7 @@ void simulation_print(const struct simulation_result *result, FILE *out)
 		print_system(result, out);
 	print_ports(result, "queues", longest_queue, out);
 	print_ports(result, "pauses", paused, out);
+	print_ecn(result, out);
 	print_losses(result, out);
 	print_deadlock(result, out);
 	print_storms(result, out);

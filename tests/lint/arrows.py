@@ -24,10 +24,10 @@ LAYERS = [
     ["rdma"],
     ["rx", "tx", "builder"],
     ["port", "inspect", "decision"],
-    ["cluster", "record", "readout"],
+    ["cluster", "record", "readout", "sim"],
     ["control", "pacing", "store", "election"],
     ["producer", "pipeline", "block"],
-    ["packet", "roce", "sched", "sim", "source", "evring", "client"],
+    ["packet", "roce", "sched", "source", "evring", "client"],
     ["base", "sysfs", "wire"],
 ]
 

@@ -59,6 +59,11 @@ static void fabric__keys_fit_together(void **state)
 		       "x.json: fabric.buffer: has no room for a frame");
 	assert_refused("fabric={\"duration\": \"1ms\", \"warm_up\": \"1ms\"}",
 		       "x.json: fabric.warm_up: is not below duration");
+	assert_refused("fabric.ecn={\"low\": \"5KB\", \"high\": \"5KB\"}",
+		       "x.json: fabric.ecn.low: is not below high");
+	assert_refused("fabric={\"ecn\": {\"high\": \"1MB\"}, \"traffic\": {\"kind\": \"system\"}}",
+		       "x.json: fabric.ecn.high: nodes react to ECN over RoCE only, which is not "
+		       "simulated");
 	assert_refused("fabric.traffic.load=0",
 		       "x.json: fabric.traffic.load: 0 would let nothing be sent");
 	assert_refused(

@@ -186,6 +186,72 @@ static void slow_links__limit_what_passes(void **state)
 	simulation_free(result);
 }
 
+// --- ECN ---
+
+#define SENDERS 8u
+
+static struct simulation_result *run_incast(const char *ecn)
+{
+	char fabric[512];
+
+	snprintf(fabric, sizeof(fabric),
+		 "%s\"hosts\": 9, \"duration\": \"30ms\", \"warm_up\": \"10ms\", \"traffic\": "
+		 "{\"kind\": \"incast\", \"message\": \"1MiB\", \"load\": 1}",
+		 ecn);
+	return run(fabric, always);
+}
+
+static uint64_t pauses_of_senders(const struct simulation_result *result)
+{
+	uint64_t pauses = 0;
+
+	for (uint32_t i = 1; i <= SENDERS; i++)
+		pauses += result->ports[i].view.pauses;
+	return pauses;
+}
+
+// After the first rounds the senders have reduced their rates: no buffer reaches its threshold.
+static void ecn__keeps_an_incast_below_the_threshold_of_pauses(void **state)
+{
+	static const char ecn[] = "\"ecn\": {\"high\": \"200KB\"}, ";
+	struct simulation_result *result = run_incast("");
+
+	(void)state;
+	assert_true(pauses_of_senders(result) > 0);
+	assert_int_equal(result->messages.notifications, 0);
+	simulation_free(result);
+	result = run_incast(ecn);
+	assert_int_equal(pauses_of_senders(result), 0);
+	assert_true(simulation_throughput(result).most > 0.6 * LINK);
+	// One notification per flow in 50 us at most.
+	assert_in_range(result->messages.notifications, SENDERS, SENDERS * (20000 / 50 + 1));
+	simulation_free(result);
+}
+
+// The senders of host 0 are slow to it, and not to their own other receivers.
+static void ecn__a_reduced_flow_holds_up_no_other(void **state)
+{
+	static const char fabric[] =
+	    "\"hosts\": 9, \"duration\": \"20ms\", \"warm_up\": \"5ms\", %s\"faults\": "
+	    "[{\"kind\": \"link\", \"link\": 0, \"rate\": \"1Gb/s\"}], \"traffic\": {\"kind\": "
+	    "\"uniform\", \"message\": \"64KiB\", \"load\": 0.05}";
+	double rates[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		char text[512];
+
+		snprintf(text, sizeof(text), fabric,
+			 i == 0 ? "" : "\"ecn\": {\"high\": \"200KB\"}, ");
+		struct simulation_result *result = run(text, always);
+		rates[i] = simulation_throughput(result).mean;
+		simulation_free(result);
+	}
+	// Without ECN the pauses of host 0's link hold up all that is sent.
+	assert_true(rates[0] < 0.5 * 0.05 * LINK);
+	assert_true(rates[1] > 0.8 * 0.05 * LINK);
+}
+
 #define SMALL                                                                            \
 	"\"topology\": \"clos\", \"arity\": 4, \"hosts\": 10, \"routing\": \"random\", " \
 	"\"host_order\": \"shuffled\", \"duration\": \"1ms\", \"warm_up\": \"200us\", "  \
@@ -276,6 +342,8 @@ int main(void)
 		cmocka_unit_test(losses__are_those_of_the_ports),
 		cmocka_unit_test(pauses__stop_what_a_host_receives),
 		cmocka_unit_test(slow_links__limit_what_passes),
+		cmocka_unit_test(ecn__keeps_an_incast_below_the_threshold_of_pauses),
+		cmocka_unit_test(ecn__a_reduced_flow_holds_up_no_other),
 		cmocka_unit_test(seed__decides_everything),
 		cmocka_unit_test(warm_up__is_not_in_the_results),
 		cmocka_unit_test(simulation__that_is_stopped_gives_what_there_is),
