@@ -2,14 +2,12 @@
 // Copyright (c) 2026, the evb authors
 #include "cmd.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/tick_clock.h"
 #include "compose.h"
 #include "log.h"
+#include "sim_outputs.h"
 #include "sim_sweep.h"
 #include "sim_system/from_config.h"
 #include "simulation/simulation.h"
@@ -21,7 +19,7 @@
 #define MOST_JOBS     1024u
 
 struct arguments {
-	const char *config, *json, *seed;
+	const char *config, *json, *report, *seed;
 	struct overrides overrides;
 	struct sim_axis axes[SIM_SWEEP_MAX_AXES];
 	unsigned n_axes;
@@ -45,6 +43,7 @@ static const struct arguments_option options[] = {
 	{ "set", 's', "PATH=VALUE", INTO(OVERRIDE, overrides),
 	  "override a key, as in fabric.hosts=128" },
 	{ "json", 'o', "FILE", INTO(TEXT, json), "write the result as JSON" },
+	{ "report", 'r', "DIR", INTO(TEXT, report), "write a page with plots: DIR/index.html" },
 	{ "seed", 0, "N", INTO(TEXT, seed), "seed of all that is random (fabric.seed)" },
 	{ "sweep", 0, "PATH=A,B,...", TAKE(take_sweep),
 	  "simulate with each of these values; with several such options, with all combinations. "
@@ -104,28 +103,6 @@ static bool go_on(void *context, double share)
 	    now - progress->shown_ns > (progress->is_terminal ? NS_PER_SECOND / 5 : LINE_NS))
 		show(progress, now, share);
 	return stop_signal == 0;
-}
-
-static void tell_error(const char *path)
-{
-	fprintf(stderr, "evb sim: %s: %s\n", path, strerror(errno));
-}
-
-// Closes the file. False: an error, which has been printed.
-static bool write_json(FILE *out, const char *path, const struct simulation_result *result)
-{
-	cJSON *json = simulation_json(result, false);
-	char *text = cJSON_Print(json);
-	// Pipes and devices have no length.
-	bool is_written = text != NULL && (ftruncate(fileno(out), 0) == 0 || errno == EINVAL) &&
-			  fprintf(out, "%s\n", text) > 0;
-
-	is_written = fclose(out) == 0 && is_written;
-	if (!is_written)
-		tell_error(path);
-	cJSON_free(text);
-	cJSON_Delete(json);
-	return is_written;
 }
 
 // What a configuration says of a simulation.
@@ -190,42 +167,56 @@ static struct simulation_result *simulate(const struct arguments *arguments,
 	return result;
 }
 
+// What a report says beside results; the texts belong to the arguments.
+static cJSON *begin_report(const struct arguments *arguments)
+{
+	cJSON *data = cJSON_CreateObject();
+
+	cJSON_AddItemToObject(data, "file", cJSON_CreateStringReference(arguments->config));
+	cJSON_AddItemToObject(
+	    data, "set",
+	    cJSON_CreateStringArray(arguments->overrides.list, (int)arguments->overrides.n));
+	return data;
+}
+
+// False: an error, which has been printed.
+static bool write_result(const struct arguments *arguments, const struct simulation_result *result,
+			 struct sim_output *json, struct sim_output *report)
+{
+	cJSON *data = begin_report(arguments), *object = simulation_json(result, false);
+	bool is_written = sim_output_json(json, object);
+
+	cJSON_AddItemToObject(data, "result", object);
+	is_written = sim_output_report(report, data) && is_written;
+	cJSON_Delete(data);
+	return is_written;
+}
+
 static int run_one(const struct arguments *arguments)
 {
 	struct progress progress = { .begun_ns = tick_clock_monotonic_ns(),
 				     .is_terminal = isatty(STDERR_FILENO) };
-	struct simulation_result *result;
+	struct sim_output json = { 0 }, report = { 0 };
+	struct simulation_result *result = NULL;
 	struct scenario scenario;
-	FILE *out = NULL;
-	int status = 0;
+	bool is_done = false;
 
 	if (!load_scenario(&scenario, arguments, arguments->overrides.list, arguments->overrides.n))
 		return 1;
-	// Before the simulation, which may take long; what the file has stays until there is a
-	// result.
-	if (arguments->json != NULL) {
-		out = fopen(arguments->json, "ae");
-		if (out == NULL) {
-			tell_error(arguments->json);
-			free_scenario(&scenario);
-			return 1;
-		}
-	}
-	result = simulate(arguments, &scenario, go_on, &progress);
+	if (sim_output_open(&json, arguments->json) &&
+	    sim_output_open_report(&report, arguments->report))
+		result = simulate(arguments, &scenario, go_on, &progress);
 	free_scenario(&scenario);
 	if (progress.is_shown)
 		fprintf(stderr, "\r\033[K");
 	if (result != NULL) {
 		simulation_print(result, stdout);
-		if (out != NULL && !write_json(out, arguments->json, result))
-			status = 1;
-	} else {
-		status = 1;
-		if (out != NULL)
-			fclose(out);
+		is_done = write_result(arguments, result, &json, &report);
 	}
+	sim_output_close(&json);
+	sim_output_close(&report);
 	simulation_free(result);
-	return status;
+	return is_done ? 0 : 1;
 }
 
 // --- a sweep ---
@@ -263,6 +254,8 @@ static cJSON *run_point(void *context, const char *const *values, unsigned n_val
 static int run_sweep(const struct arguments *arguments)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct sim_output report = { 0 };
+	cJSON *points = NULL, *data;
 	const struct sim_sweep sweep = {
 		.axes = arguments->axes,
 		.n_axes = arguments->n_axes,
@@ -276,8 +269,19 @@ static int run_sweep(const struct arguments *arguments)
 		.run = run_point,
 		.context = (void *)(uintptr_t)arguments,
 	};
+	int status = 1;
 
-	return sim_sweep_run(&sweep);
+	if (sim_output_open_report(&report, arguments->report))
+		status = sim_sweep_run(&sweep, &points);
+	if (points != NULL) {
+		data = begin_report(arguments);
+		cJSON_AddItemToObject(data, "points", points);
+		if (!sim_output_report(&report, data))
+			status = 1;
+		cJSON_Delete(data);
+	}
+	sim_output_close(&report);
+	return status;
 }
 
 int cmd_sim(int argc, char **argv)

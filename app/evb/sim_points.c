@@ -149,10 +149,10 @@ void sim_points_free(struct sim_points *points)
 	points->results = NULL;
 }
 
-static cJSON *make_file(const struct sim_points *points)
+// The results in it are those of `points`.
+static cJSON *make_list(const struct sim_points *points)
 {
-	cJSON *root = cJSON_CreateObject();
-	cJSON *list = cJSON_AddArrayToObject(root, "points");
+	cJSON *list = cJSON_CreateArray();
 	const char *values[SIM_SWEEP_MAX_AXES];
 	char key[KEY_SIZE];
 
@@ -168,17 +168,27 @@ static cJSON *make_file(const struct sim_points *points)
 		    cJSON_CreateStringArray(values, (int)sim_points_values(points, i, values)));
 		cJSON_AddItemReferenceToObject(entry, "result", points->results[i]);
 	}
-	return root;
+	return list;
+}
+
+cJSON *sim_points_list(const struct sim_points *points)
+{
+	cJSON *list = make_list(points), *copy = cJSON_Duplicate(list, true);
+
+	cJSON_Delete(list);
+	return copy;
 }
 
 bool sim_points_save(const struct sim_points *points, const char *path)
 {
-	cJSON *file = make_file(points);
-	char *text = cJSON_Print(file);
+	cJSON *file = cJSON_CreateObject();
+	char *text;
 	char part[PATH_MAX];
 	FILE *out;
 	bool is_done;
 
+	cJSON_AddItemToObject(file, "points", make_list(points));
+	text = cJSON_Print(file);
 	cJSON_Delete(file);
 	snprintf(part, sizeof(part), "%s.part", path);
 	out = fopen(part, "we");

@@ -31,5 +31,8 @@ unsigned sim_points_values(const struct sim_points *points, unsigned point,
 // Replaces the file. False: one line was printed.
 bool sim_points_save(const struct sim_points *points, const char *path);
 
+// The list of the points with results, as in the file; it is independent of `points`.
+cJSON *sim_points_list(const struct sim_points *points);
+
 // Prints a table of the points with results.
 void sim_points_print(const struct sim_points *points);

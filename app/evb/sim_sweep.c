@@ -249,11 +249,12 @@ static void run_all(struct sweeping *sweeping)
 	free(polled);
 }
 
-int sim_sweep_run(const struct sim_sweep *sweep)
+int sim_sweep_run(const struct sim_sweep *sweep, cJSON **points)
 {
 	struct sweeping sweeping = { .sweep = sweep, .begun_ns = tick_clock_monotonic_ns() };
 	unsigned n_done = 0;
 
+	*points = NULL;
 	if (!sim_points_make(&sweeping.points, sweep))
 		return 1;
 	for (unsigned i = 0; i < sweeping.points.n; i++)
@@ -267,6 +268,7 @@ int sim_sweep_run(const struct sim_sweep *sweep)
 		fprintf(stderr, "\r\033[K");
 	save(&sweeping, true);
 	sim_points_print(&sweeping.points);
+	*points = sim_points_list(&sweeping.points);
 	n_done += sweeping.n_run;
 	if (n_done < sweeping.points.n)
 		fprintf(stderr, "evb sim: %u of %u points are done%s\n", n_done, sweeping.points.n,

@@ -39,4 +39,6 @@ struct sim_sweep {
 };
 
 // Runs the points that are missing, prints a line for each point, and returns the exit status.
-int sim_sweep_run(const struct sim_sweep *sweep);
+// *points receives the list of the points with results, which the caller deletes; NULL: the sweep
+// was refused.
+int sim_sweep_run(const struct sim_sweep *sweep, cJSON **points);

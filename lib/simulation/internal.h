@@ -51,6 +51,8 @@ bool simulated_system_make(struct simulated_system *simulated, struct sim_engine
 void simulated_system_free(struct simulated_system *simulated);
 // The end of the warm-up.
 void simulated_system_begin(struct simulated_system *simulated);
+// Bytes of data that each host has received from the network, with all headers.
+void simulated_system_received(const struct simulated_system *simulated, uint64_t *received);
 // False: the sums of the simulation are wrong, one line in error[SIM_ERROR_SIZE].
 bool simulated_system_result(const struct simulated_system *simulated,
 			     struct simulation_result *result, char *error);
@@ -62,8 +64,32 @@ void simulation_samples_destroy(struct simulation_samples *samples);
 // Forgets the samples, and subtracts the present counters from later results.
 void simulation_samples_begin(struct simulation_samples *samples);
 void simulation_sample(struct simulation_samples *samples);
+// The largest number of bytes queued for one port in the samples since the last call.
+uint64_t simulation_samples_queue(struct simulation_samples *samples);
 struct simulation_port simulation_samples_port(const struct simulation_samples *samples,
 					       uint32_t port);
+
+// --- series.c: throughput, queues, pauses and losses against time ---
+
+struct series {
+	const struct sim_fabric *fabric;
+	uint32_t n_hosts;
+	uint64_t *received; // [2][n_hosts]: bytes at the last point, and now
+	uint64_t time;      // ps, of the last point
+	uint64_t paused;    // ps, of all ports, until the last point
+	uint64_t lost;      // packets, until the last point
+};
+
+// False: no memory.
+bool series_make(struct series *series, const struct sim_fabric *fabric, uint32_t n_hosts);
+void series_free(struct series *series);
+// Where the bytes that each host has received until now are to be written before the next call.
+uint64_t *series_received(struct series *series);
+// Forgets what has happened until now, the time in ps.
+void series_begin(struct series *series, uint64_t now);
+// Adds a point for the time since the last one. A series that is full is left as it is.
+void series_add(struct series *series, uint64_t now, uint64_t queue_most,
+		struct simulation_series *out);
 
 // "host 3" or "switch 2".
 struct simulation_name {

@@ -95,6 +95,25 @@ static void add_port(cJSON *ports, const struct simulation_result *result, uint3
 	}
 }
 
+static void add_series(cJSON *root, const struct simulation_result *result)
+{
+	cJSON *list = cJSON_AddArrayToObject(root, "series");
+
+	for (unsigned i = 0; i < result->series.n; i++) {
+		const struct simulation_point *point = &result->series.points[i];
+		cJSON *object = cJSON_CreateObject();
+
+		cJSON_AddItemToArray(list, object);
+		add(object, "time_ns", point->time_ns);
+		cJSON_AddNumberToObject(object, "mean_bps", point->mean);
+		cJSON_AddNumberToObject(object, "least_bps", point->least);
+		cJSON_AddNumberToObject(object, "most_bps", point->most);
+		add(object, "queue_most_bytes", point->queue_most);
+		cJSON_AddNumberToObject(object, "paused_share", point->paused);
+		add(object, "lost_packets", point->lost);
+	}
+}
+
 // The ports that have the largest values, and sums over all ports.
 static void add_ports(cJSON *root, const struct simulation_result *result, bool is_short)
 {
@@ -197,6 +216,8 @@ cJSON *simulation_json(const struct simulation_result *result, bool is_short)
 {
 	cJSON *root = cJSON_CreateObject();
 
+	if (!is_short)
+		cJSON_AddItemToObject(root, "fabric", simulation_settings(&result->fabric));
 	add(root, "hosts", result->n_hosts);
 	add(root, "switches", result->n_switches);
 	add(root, "links", result->n_links);
@@ -209,6 +230,8 @@ cJSON *simulation_json(const struct simulation_result *result, bool is_short)
 	if (result->fabric.traffic.kind == SIM_TRAFFIC_SYSTEM)
 		add_system(root, result, is_short);
 	add_ports(root, result, is_short);
+	if (!is_short)
+		add_series(root, result);
 	add_deadlock(root, result);
 	add_storms(root, result);
 	return root;

@@ -4,10 +4,11 @@
 
 #include "simulation/internal.h"
 
-#define STEPS        1000u
-#define MOST_EVENTS  SIM_MAX_EVENTS
-#define SLICE_EVENTS 1000000u // of the engine, between two calls of go_on(): less than 1 s
-#define FIRST_SLICE  (100 * SIM_NANOSECOND)
+#define STEPS             1000u
+#define SAMPLES_PER_POINT (STEPS / SIMULATION_MAX_POINTS)
+#define MOST_EVENTS       SIM_MAX_EVENTS
+#define SLICE_EVENTS      1000000u // of the engine, between two calls of go_on(): less than 1 s
+#define FIRST_SLICE       (100 * SIM_NANOSECOND)
 
 struct run {
 	struct simulation_result *result;
@@ -18,6 +19,7 @@ struct run {
 	struct simulated_system system;
 	const struct sim_fabric *fabric;
 	struct simulation_samples *samples;
+	struct series series;
 	struct simulation_faults faults;
 	uint64_t slice; // ps between two calls of go_on()
 	bool is_stopped;
@@ -96,7 +98,9 @@ static bool prepare(struct run *run, const struct simulation_parameters *paramet
 		.n_hosts = is_system(parameters) ? run->system.n_nodes : run->topology.n_hosts,
 		.n_links = run->topology.n_links,
 	};
-	return run->samples != NULL && simulation_faults_begin(&run->faults, error);
+	return run->samples != NULL &&
+	       series_make(&run->series, run->fabric, run->topology.n_hosts) &&
+	       simulation_faults_begin(&run->faults, error);
 }
 
 // Simulates up to a time, or until go_on() says to stop. It asks every so many events, which
@@ -132,6 +136,19 @@ static bool advance(struct run *run, const struct simulation_parameters *paramet
 	return true;
 }
 
+// Gives the series the bytes that the hosts have received.
+static void count_received(struct run *run)
+{
+	uint64_t *received = series_received(&run->series);
+
+	if (run->messages == NULL) {
+		simulated_system_received(&run->system, received);
+		return;
+	}
+	for (uint32_t i = 0; i < run->topology.n_hosts; i++)
+		received[i] = sim_messages_received(run->messages)[i];
+}
+
 static void begin_results(struct run *run)
 {
 	if (run->messages != NULL)
@@ -139,6 +156,18 @@ static void begin_results(struct run *run)
 	else
 		simulated_system_begin(&run->system);
 	simulation_samples_begin(run->samples);
+	count_received(run);
+	series_begin(&run->series, sim_now(run->engine));
+}
+
+static void sample(struct run *run, unsigned step)
+{
+	simulation_sample(run->samples);
+	if (step % SAMPLES_PER_POINT != 0 && !run->is_stopped)
+		return;
+	count_received(run);
+	series_add(&run->series, sim_now(run->engine), simulation_samples_queue(run->samples),
+		   &run->result->series);
 }
 
 // Simulates the warm-up, and then in steps, with a sample after each.
@@ -155,7 +184,7 @@ static bool simulate(struct run *run, const struct simulation_parameters *parame
 
 		if (!advance(run, parameters, i == STEPS ? duration : warm_up + i * step, error))
 			return false;
-		simulation_sample(run->samples);
+		sample(run, i);
 	}
 	return true;
 }
@@ -204,6 +233,7 @@ struct simulation_result *simulation_run(const struct simulation_parameters *par
 		is_done = take_result(&run, parameters, error);
 	}
 	simulation_samples_destroy(run.samples);
+	series_free(&run.series);
 	sim_messages_destroy(run.messages);
 	simulated_system_free(&run.system);
 	if (run.engine != NULL)

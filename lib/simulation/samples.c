@@ -7,7 +7,8 @@
 struct simulation_samples {
 	const struct sim_fabric *fabric;
 	uint32_t n_ports;
-	uint64_t n; // samples
+	uint64_t n;    // samples
+	uint64_t most; // bytes for a port, since simulation_samples_queue()
 	struct sim_port *begin;
 	struct histogram *queues; // bytes, though the histogram is made for times
 };
@@ -40,6 +41,7 @@ void simulation_samples_destroy(struct simulation_samples *samples)
 void simulation_samples_begin(struct simulation_samples *samples)
 {
 	samples->n = 0;
+	samples->most = 0;
 	for (uint32_t i = 0; i < samples->n_ports; i++) {
 		samples->begin[i] = sim_port_view(samples->fabric, i);
 		samples->queues[i] = (struct histogram){ 0 };
@@ -49,8 +51,21 @@ void simulation_samples_begin(struct simulation_samples *samples)
 void simulation_sample(struct simulation_samples *samples)
 {
 	samples->n++;
-	for (uint32_t i = 0; i < samples->n_ports; i++)
-		histogram_add(&samples->queues[i], sim_port_view(samples->fabric, i).queued);
+	for (uint32_t i = 0; i < samples->n_ports; i++) {
+		const uint64_t queued = sim_port_view(samples->fabric, i).queued;
+
+		histogram_add(&samples->queues[i], queued);
+		if (queued > samples->most)
+			samples->most = queued;
+	}
+}
+
+uint64_t simulation_samples_queue(struct simulation_samples *samples)
+{
+	const uint64_t most = samples->most;
+
+	samples->most = 0;
+	return most;
 }
 
 struct simulation_port simulation_samples_port(const struct simulation_samples *samples,

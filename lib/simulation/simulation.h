@@ -18,7 +18,8 @@
 #include "sim/messages.h"
 #include "sim_system/system.h"
 
-#define SIMULATION_MAX_WAITS 16u
+#define SIMULATION_MAX_WAITS  16u
+#define SIMULATION_MAX_POINTS 200u // of the time series
 
 struct simulation_parameters {
 	const struct config_fabric *fabric;
@@ -48,6 +49,22 @@ struct simulation_system {
 	uint64_t lost_data, lost_control;    // packets
 };
 
+// What happened since the point before it; the first one begins at the end of the warm-up.
+struct simulation_point {
+	uint64_t time_ns; // of the simulation, at the end
+	// bits/s of data that a host has received from the network; kind `system`: with headers, of
+	// all events.
+	double mean, least, most;
+	uint64_t queue_most; // bytes for one port, of samples
+	double paused;       // mean share of the time that a port was paused, or had no credits
+	uint64_t lost;       // packets
+};
+
+struct simulation_series {
+	unsigned n;
+	struct simulation_point points[SIMULATION_MAX_POINTS];
+};
+
 struct simulation_result {
 	struct config_fabric fabric;
 	uint32_t n_hosts, n_switches, n_links, n_ports;
@@ -59,6 +76,7 @@ struct simulation_result {
 	struct sim_messages_account messages;
 	struct sim_traffic_account traffic;
 	struct simulation_system system;
+	struct simulation_series series;
 	struct sim_wait deadlock[SIMULATION_MAX_WAITS];
 	uint32_t n_deadlock; // 0: none was found
 	struct sim_storm storms[SIMULATION_MAX_WAITS];
@@ -82,6 +100,15 @@ struct simulation_throughput simulation_throughput(const struct simulation_resul
 
 // The result as JSON; NULL: no memory. `is_short` leaves out the lists of hosts and ports.
 cJSON *simulation_json(const struct simulation_result *result, bool is_short);
+
+// The section `fabric` as JSON, with the values of absent keys, written as people write them; NULL:
+// no memory.
+cJSON *simulation_settings(const struct config_fabric *fabric);
+
+// Writes a page that shows `data` and needs nothing else. False: no memory, or an error of the
+// file. data: {"file": configuration, "version": of evb, "set": [overrides], and either "result":
+// simulation_json(), or "points": those of a sweep}.
+bool simulation_report(const cJSON *data, FILE *out);
 
 // The result for people.
 void simulation_print(const struct simulation_result *result, FILE *out);

@@ -81,6 +81,16 @@ void simulated_system_begin(struct simulated_system *simulated)
 	sim_system_begin(simulated->system);
 }
 
+void simulated_system_received(const struct simulated_system *simulated, uint64_t *received)
+{
+	for (unsigned i = 0; i < simulated->n_nodes; i++) {
+		struct sim_node_view view;
+
+		sim_system_node(simulated->system, i, &view);
+		received[i] = view.received_wire;
+	}
+}
+
 // All fields are sums of 64 bits.
 static void add_difference(struct sim_node_view *sum, const struct sim_node_view *before,
 			   const struct sim_node_view *after)

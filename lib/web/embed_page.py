@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""Puts the page's style and script into its HTML and writes that as C source, with the policy that
-lets exactly this script and this style run.
+"""Puts styles and scripts into the HTML of a page and writes that as C source, with the policy that
+lets exactly these scripts and styles run: as a meta element in the place of <!--POLICY-->, or else,
+for a page that a server sends, as a string of its own.
 
-usage: embed_page.py OUTPUT.c PAGE.html STYLE.css SCRIPT.js...
+usage: embed_page.py OUTPUT.c HEADER.h NAME PAGE.html STYLE.css... SCRIPT.js...
 """
 import base64
 import hashlib
@@ -12,6 +13,7 @@ import pathlib
 import sys
 
 BYTES_A_LINE = 64
+META = "<!--POLICY-->"
 
 
 def source(text):
@@ -30,22 +32,26 @@ def escaped(data):
 
 
 def main():
-    output, page, style, *scripts = map(pathlib.Path, sys.argv[1:])
-    style = style.read_text("utf-8")
-    script = "".join(path.read_text("utf-8") for path in scripts)
-    html = page.read_text("utf-8").replace("/*STYLE*/", style).replace("/*SCRIPT*/", script)
-    policy = "; ".join((
-        "default-src 'none'", f"script-src {source(script)}", f"style-src {source(style)}",
-        "connect-src 'self'", "img-src data:", "base-uri 'none'", "form-action 'none'",
-        "frame-ancestors 'none'"))
+    output, header, name, *files = sys.argv[1:]
+
+    def texts(suffix):
+        return "".join(pathlib.Path(file).read_text("utf-8") for file in files
+                       if file.endswith(suffix))
+    html, style, script = texts(".html"), texts(".css"), texts(".js")
+    policy = ["default-src 'none'", f"script-src {source(script)}", f"style-src {source(style)}",
+              "img-src data:", "base-uri 'none'", "form-action 'none'"]
+    has_meta = META in html
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(policy)}">'
+    html = html.replace("/*STYLE*/", style).replace("/*SCRIPT*/", script).replace(META, meta)
     data = html.encode()
-    lines = ["// Made by embed_page.py from lib/web/page/.", '#include "web/page.h"', "",
-             "const char web_page[] ="]
+    lines = ["// Made by embed_page.py.", f'#include "{header}"', "", f"const char {name}[] ="]
     lines += [f'\t"{escaped(data[at:at + BYTES_A_LINE])}"'
               for at in range(0, len(data), BYTES_A_LINE)]
-    lines += ["\t;", "", "const size_t web_page_size = sizeof(web_page) - 1;", "",
-              f'const char web_page_policy[] = "{policy}";', ""]
-    output.write_text("\n".join(lines))
+    lines += ["\t;", "", f"const size_t {name}_size = sizeof({name}) - 1;", ""]
+    if not has_meta:
+        policy += ["connect-src 'self'", "frame-ancestors 'none'"]
+        lines += [f'const char {name}_policy[] = "{"; ".join(policy)}";', ""]
+    pathlib.Path(output).write_text("\n".join(lines))
 
 
 main()

@@ -80,16 +80,6 @@ function sparkline(canvas, points, name, range) {
     (value) => height - 2 - value / most * (height - 5), height, 5 * store.interval + 2000);
 }
 
-// Round values for the grid lines.
-function steps(most) {
-  const raw = most / 4, size = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((factor) => factor * size).find((value) => value >= raw);
-  const list = [];
-  for (let value = 0; value <= most * 1.0001; value += step)
-    list.push(value);
-  return list;
-}
-
 function timeText(time, seconds) {
   return new Date(time).toLocaleTimeString([], {
     hour: "2-digit", minute: "2-digit", second: seconds ? "2-digit" : undefined, hour12: false });

@@ -32,7 +32,7 @@ static bool until_half(void *context, double share)
 
 static struct config *configure(const char *fabric)
 {
-	char error[CONFIG_ERROR_SIZE], text[2048];
+	char error[CONFIG_ERROR_SIZE], text[4096];
 	struct config *config;
 
 	snprintf(text, sizeof(text),
@@ -292,6 +292,56 @@ static void simulation__that_is_stopped_gives_what_there_is(void **state)
 	simulation_free(result);
 }
 
+static void settings__are_those_of_the_configuration_and_give_it_again(void **state)
+{
+	struct config *config =
+	    configure("\"topology\": \"torus\", \"hosts\": \"auto\", \"link_rate\": "
+		      "\"25Gb/s\", \"buffer\": \"100kB\", \"seed\": 123456789, \"faults\": "
+		      "[{\"kind\": \"host-pause\", \"host\": 5, \"begin\": \"1us\", \"length\": "
+		      "\"3us\", \"period\": \"1ms\"}, {\"kind\": \"link\", \"link\": 3, \"rate\": "
+		      "\"1Gb/s\"}], \"traffic\": {\"kind\": \"a2a\", \"load\": 0.25}");
+	cJSON *settings = simulation_settings(&config->fabric);
+	char *text = cJSON_PrintUnformatted(settings);
+	struct config *again;
+
+	(void)state;
+	text[strlen(text) - 1] = '\0'; // without its braces
+	again = configure(text + 1);
+	assert_memory_equal(&config->fabric, &again->fabric, sizeof(config->fabric));
+	assert_string_equal(
+	    cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(settings, "link_rate")),
+	    "25Gb/s");
+	config_free(config);
+	config_free(again);
+	cJSON_free(text);
+	cJSON_Delete(settings);
+}
+
+static void series__adds_up_to_the_whole(void **state)
+{
+	struct simulation_result *result = run(SMALL, always);
+	const double seconds = (double)result->measured_ns * 1e-9 / SIMULATION_MAX_POINTS;
+	double bytes = 0, received = 0;
+
+	(void)state;
+	assert_int_equal(result->series.n, SIMULATION_MAX_POINTS);
+	for (unsigned i = 0; i < result->series.n; i++) {
+		const struct simulation_point *point = &result->series.points[i];
+
+		assert_true(point->least <= point->mean && point->mean <= point->most);
+		assert_true(point->most * seconds / 8 <= LINK * seconds / 8 + 4096);
+		bytes += point->mean * result->n_hosts * seconds / 8;
+	}
+	for (uint32_t i = 0; i < result->n_hosts; i++)
+		received += (double)result->received[i];
+	assert_within(bytes, received, 1e-6);
+	simulation_free(result);
+	result = run(SMALL, until_half);
+	assert_in_range(result->series.n, 1, SIMULATION_MAX_POINTS - 1);
+	assert_int_equal(result->series.points[result->series.n - 1].time_ns, result->simulated_ns);
+	simulation_free(result);
+}
+
 static void hosts__are_the_nodes_or_what_there_is_room_for(void **state)
 {
 	(void)state;
@@ -347,6 +397,8 @@ int main(void)
 		cmocka_unit_test(seed__decides_everything),
 		cmocka_unit_test(warm_up__is_not_in_the_results),
 		cmocka_unit_test(simulation__that_is_stopped_gives_what_there_is),
+		cmocka_unit_test(settings__are_those_of_the_configuration_and_give_it_again),
+		cmocka_unit_test(series__adds_up_to_the_whole),
 		cmocka_unit_test(hosts__are_the_nodes_or_what_there_is_room_for),
 		cmocka_unit_test(topologies__have_their_sizes),
 	};
