@@ -11,9 +11,9 @@
 // Events are not cancelled. A handler that may be too late compares `data`, for example with the
 // number of the timer that it has set last, and ignores what is stale.
 //
-// Memory: an event has 24 bytes. The queue grows in chunks when more events are pending than ever
-// before; otherwise nothing is allocated. If there is no memory, or more than `capacity` events
-// are pending, the run ends with an error.
+// Memory: 100 kB, and 24 bytes per event. The queue of events grows in chunks when more events are
+// pending than ever before; otherwise nothing is allocated. If there is no memory, or more than
+// `capacity` events are pending, the run ends with an error.
 //
 // Threads: one thread calls all functions of an engine; handlers run within sim_run().
 #pragma once

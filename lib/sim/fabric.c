@@ -79,8 +79,11 @@ static const char *check(const struct sim_fabric_parameters *p, const struct sim
 
 static void *allocate(struct sim_fabric *fabric, size_t count, size_t size)
 {
+	const size_t lines = count * size / SIM_CACHE_LINE + 1;
+	void *memory = aligned_alloc(SIM_CACHE_LINE, lines * SIM_CACHE_LINE);
+
 	fabric->memory += count * size;
-	return calloc(count + 1, size);
+	return memory != NULL ? memset(memory, 0, lines * SIM_CACHE_LINE) : NULL;
 }
 
 static uint64_t byte_time(uint64_t bits_per_second)
@@ -186,7 +189,8 @@ static bool allocate_all(struct sim_fabric *fabric, const struct sim_topology *t
 	const uint32_t n_nodes = fabric->n_hosts + fabric->n_switches;
 	const size_t n_places = (size_t)fabric->n_ports * fabric->parameters.n_priorities;
 
-	fabric->packets = malloc(fabric->parameters.max_packets * sizeof(*fabric->packets));
+	fabric->packets = aligned_alloc(SIM_CACHE_LINE, (size_t)fabric->parameters.max_packets *
+							    sizeof(*fabric->packets));
 	fabric->first_port = allocate(fabric, n_nodes + 1, sizeof(*fabric->first_port));
 	fabric->link_ports = allocate(fabric, topology->n_links, sizeof(*fabric->link_ports));
 	fabric->ports = allocate(fabric, fabric->n_ports, sizeof(*fabric->ports));

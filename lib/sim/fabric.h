@@ -48,7 +48,7 @@ struct sim_packet {
 	uint64_t queued; // time at which it was put into the queue where it is
 	uint64_t tail;   // time at which its last bit arrives where its first bit is
 	uint32_t port;   // that it waits for, or has been sent by
-	uint32_t from;   // port at whose end it came in
+	uint32_t from;   // port at whose end it comes in, or has come in
 };
 
 enum sim_switch_kind {

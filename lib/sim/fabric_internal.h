@@ -22,14 +22,19 @@ struct sim_sending {
 	uint32_t priority;
 };
 
+// The times of a simulation go by in misses of the first cache: what a packet needs of a port, a
+// queue and a flow does not cross cache lines, and of a port it is in the first one and, for the
+// counters, in the second one.
+#define SIM_CACHE_LINE 64u
+
 struct sim_sender {
-	uint64_t byte_time; // ps, SIM_FRACTION_BITS of fraction; 0: the link is down
-	uint64_t cable;     // ps
-	uint64_t delay;     // of the cable, and of what follows it
+	_Alignas(SIM_CACHE_LINE)
+	    uint64_t byte_time; // ps, SIM_FRACTION_BITS of fraction; 0: the link is down
+	uint64_t delay;         // ps, of the cable, and of what follows it
+	double loss;
 	uint32_t peer;
 	uint32_t node;
 	struct sim_sending sending;
-	uint32_t link;
 	bool is_sending;
 	bool peer_is_switch;
 	uint8_t backlog;     // bitmap: priorities with packets in the queues of the port
@@ -40,16 +45,19 @@ struct sim_sender {
 	uint8_t holds;       // bitmap: priorities whose peer is to be paused
 	uint8_t storms;      // bitmap, of holds: whatever there is in the buffer
 	uint8_t room_wanted; // bitmap, of a host: priorities of which a packet was refused
+	_Alignas(SIM_CACHE_LINE) uint64_t packets;
+	uint64_t bytes, busy, waited, paused_time, pauses, marked;
+	uint64_t cable; // ps
+	uint32_t link;
 	uint16_t host_quanta[SIM_MAX_PRIORITIES]; // of the pause frame due, of a host
-	double loss;
-	uint64_t packets, bytes, busy, paused_time, pauses, waited, marked;
 	uint64_t drops[SIM_N_CAUSES];
 };
 
 // Packets that wait for a port, per priority. The input-queued kinds have their lists elsewhere,
 // and here only bytes.
 struct sim_queue {
-	uint32_t first, last;
+	_Alignas(SIM_CACHE_LINE / 2) uint32_t first;
+	uint32_t last;
 	uint64_t bytes; // with the packet that is being sent
 	uint64_t peak;
 };
@@ -57,7 +65,8 @@ struct sim_queue {
 // What flow control knows per port and priority. `input` is about packets that came in; the rest
 // about those that go out.
 struct sim_flow {
-	uint64_t input, input_peak;
+	_Alignas(SIM_CACHE_LINE) uint64_t input;
+	uint64_t input_peak;
 	uint64_t repeat_at;    // of the pause that the peer is sent
 	uint64_t paused_until; // by the peer
 	uint64_t paused_since;

@@ -129,13 +129,13 @@ static bool apply_red(struct sim_fabric *fabric, struct sim_packet *packet)
 	return !sim_is_lossless(fabric, packet->priority);
 }
 
-static void enter_switch(struct sim_fabric *fabric, uint32_t number, uint32_t input)
+static void enter_switch(struct sim_fabric *fabric, uint32_t number, uint32_t node)
 {
 	struct sim_packet *packet = &fabric->packets[number];
+	const uint32_t input = packet->from;
 	enum sim_cause cause;
 
-	packet->from = input;
-	packet->port = route(fabric, fabric->ports[input].node, packet);
+	packet->port = route(fabric, node, packet);
 	cause = find_room(fabric, packet);
 	if (cause == SIM_N_CAUSES && apply_red(fabric, packet))
 		cause = SIM_DROP_RED;
@@ -152,16 +152,18 @@ void sim_arrives(void *context, uint32_t number, uint32_t data)
 {
 	struct sim_fabric *fabric = context;
 	struct sim_packet *packet = &fabric->packets[number];
-	const struct sim_sender *sender = &fabric->ports[packet->port];
+	// Of both ports of a link the loss is the same; this one is needed, the sender's is not.
+	const struct sim_sender *receiver = &fabric->ports[packet->from];
+	const bool is_switch = receiver->node >= fabric->n_hosts;
 
 	(void)data;
 	packet->hops++;
-	if (sender->loss > 0 && random_uniform(&fabric->random) < sender->loss) {
-		if (sender->peer_is_switch)
-			sim_return_credit(fabric, sender->peer, packet->priority, packet->bytes);
+	if (receiver->loss > 0 && random_uniform(&fabric->random) < receiver->loss) {
+		if (is_switch)
+			sim_return_credit(fabric, packet->from, packet->priority, packet->bytes);
 		sim_drop(fabric, number, packet->port, SIM_DROP_LINK);
-	} else if (sender->peer_is_switch) {
-		enter_switch(fabric, number, sender->peer);
+	} else if (is_switch) {
+		enter_switch(fabric, number, receiver->node);
 	} else {
 		deliver(fabric, number);
 	}

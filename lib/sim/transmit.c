@@ -66,6 +66,7 @@ static void transmit(struct sim_fabric *fabric, uint32_t number, uint32_t packet
 		arrives = now + sim_wire_time(fabric, port, SIM_CUT_THROUGH_AT);
 	packet->tail = end + port->delay;
 	port->sending = (struct sim_sending){ packet->bytes, packet->from, packet->priority };
+	packet->from = port->peer;
 	port->is_sending = true;
 	port->turn =
 	    packet->priority + 1u < fabric->parameters.n_priorities ? packet->priority + 1 : 0;
