@@ -37,8 +37,10 @@ static unsigned first_clear(const struct cluster_node *node, const uint64_t *req
 }
 
 // The rank of the readout from which an event is to be requested next. Each builder begins with
-// another readout. CLUSTER_NONE: all requests are sent, or as many readouts are sending as
-// parallel_sends allows. A lost readout gets its requests when it is connected again.
+// another readout, and so does each of its events: if all began with the same ones, only
+// parallel_sends readouts would send to the builder, each at its share of the link. CLUSTER_NONE:
+// all requests are sent, or as many readouts are sending as parallel_sends allows. A lost readout
+// gets its requests when it is connected again.
 static unsigned next_to_request(const struct cluster_node *node, unsigned builder, uint32_t token)
 {
 	const struct tokens *tokens = &node->builders[builder].tokens;
@@ -46,15 +48,16 @@ static unsigned next_to_request(const struct cluster_node *node, unsigned builde
 	const uint64_t *responded = tokens_responded(tokens, token);
 	const unsigned most = node->parameters.cluster.parallel_sends, n = node->readouts_of_all.n;
 	const unsigned number = node->cluster->nodes[node_self(node)].first_builder + builder;
-	unsigned sending = 0, rank;
+	unsigned sending = 0, first, rank;
 
 	for (unsigned i = 0; i < node->words; i++)
 		sending +=
 		    (unsigned)__builtin_popcountll(requested[i] & ~responded[i] & ~node->lost[i]);
 	if (n == 0 || sending >= most)
 		return CLUSTER_NONE;
-	rank = first_clear(node, requested, number % n, n);
-	return rank != CLUSTER_NONE ? rank : first_clear(node, requested, 0, number % n);
+	first = (unsigned)((number + (uint64_t)token * most) % n);
+	rank = first_clear(node, requested, first, n);
+	return rank != CLUSTER_NONE ? rank : first_clear(node, requested, 0, first);
 }
 
 static void request(struct cluster_node *node, unsigned builder, uint32_t index, unsigned rank)

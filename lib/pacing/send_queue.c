@@ -4,9 +4,10 @@
 
 #include <stdlib.h>
 
-#define NOINLINE  __attribute__((noinline)) // keeps the usual case of send_queue_next() short
-#define WORD_BITS 64u
-#define POSITIONS (UINT16_MAX + 1u) // a grant has 16 bits for its position
+#define NOINLINE      __attribute__((noinline)) // keeps the usual case of send_queue_next() short
+#define WORD_BITS     64u
+#define POSITIONS     (UINT16_MAX + 1u) // a grant has 16 bits for its position
+#define REQUESTS_MOST 64u               // that are looked at when one is sent
 
 uint64_t send_queue_memory(uint32_t size)
 {
@@ -124,6 +125,13 @@ static void take(struct send_queue *queue, uint32_t position, struct message *gr
 	queue->in_round--;
 }
 
+static void put_at_position(struct send_queue *queue, const struct message *grant)
+{
+	queue->positions[grant->position] = *grant;
+	queue->present[grant->position / WORD_BITS] |= UINT64_C(1) << grant->position % WORD_BITS;
+	queue->in_round++;
+}
+
 // Whether the oldest grant that waits is one of the current round.
 static bool has_more(const struct send_queue *queue)
 {
@@ -131,6 +139,24 @@ static bool has_more(const struct send_queue *queue)
 
 	return queue->n > 0 && next->round == queue->round &&
 	       next->n_positions == queue->n_positions;
+}
+
+// Moves the requests that wait to the positions of their builders. A request whose builder has one
+// there already goes to the end of the queue: behind it are those of other builders, whose links
+// would be idle meanwhile.
+static void collect_requests(struct send_queue *queue)
+{
+	const uint32_t most = queue->n < REQUESTS_MOST ? queue->n : REQUESTS_MOST;
+
+	for (uint32_t i = 0; i < most && has_more(queue); i++) {
+		const struct message next = *front(queue);
+
+		pop(queue);
+		if (is_present(queue, next.position))
+			(void)send_queue_put(queue, &next);
+		else
+			put_at_position(queue, &next);
+	}
 }
 
 // Moves the grants of the current round that wait to their positions. Returns whether there were
@@ -143,6 +169,10 @@ static bool collect(struct send_queue *queue)
 	const uint64_t round = queue->round;
 	uint32_t head = queue->head, n = before;
 
+	if (!queue->is_shifted) {
+		collect_requests(queue);
+		return queue->n < before;
+	}
 	for (; n > 0; n--) {
 		const struct message *next = &waiting[head];
 		const uint32_t position = next->position;

@@ -12,6 +12,9 @@
 // that has no grant, the nodes are again spread over the positions that have one. So they keep
 // apart although the grants trickle in.
 //
+// Requests (MESSAGE_REQUESTED) are served in turn by position, of which each builder has one. The
+// requests of one builder may be sent in another order than they arrived.
+//
 // In a random order, each grant that is sent is drawn from those of the round that are here. Each
 // node draws other numbers.
 //

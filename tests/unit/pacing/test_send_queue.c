@@ -301,6 +301,28 @@ static void requests__are_served_in_turn(void **state)
 	}
 }
 
+// Builder 0 requests many events, then the others one each.
+static void requests__many_of_one_builder_do_not_delay_others(void **state)
+{
+	struct send_queue queue = queue_of(0);
+	struct message message = { .kind = MESSAGE_SEND,
+				   .flags = MESSAGE_REQUESTED,
+				   .n_positions = 3 };
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		message.event = i;
+		message.position = (uint16_t)(i < 4 ? 0 : i - 3);
+		assert_true(send_queue_put(&queue, &message));
+	}
+	for (unsigned i = 0; i < 6; i++) {
+		assert_true(send_queue_next(&queue, &message));
+		assert_int_equal(message.position, i < 3 ? i : 0);
+	}
+	expect_none(&queue);
+	send_queue_free(&queue);
+}
+
 static void without_rounds__first_in_first_out(void **state)
 {
 	struct send_queue queue = queue_of(3);
@@ -340,6 +362,7 @@ int main(void)
 		cmocka_unit_test(rounds__that_trickle_in_one_by_one),
 		cmocka_unit_test(random__orders_differ_between_nodes_and_rounds),
 		cmocka_unit_test(requests__are_served_in_turn),
+		cmocka_unit_test(requests__many_of_one_builder_do_not_delay_others),
 		cmocka_unit_test(without_rounds__first_in_first_out),
 		cmocka_unit_test(put__refuses_what_it_has_no_room_for),
 	};

@@ -104,6 +104,24 @@ static void pull__one_builder__its_link_is_used_to_its_target(void **state)
 	assert_true(rates.incomplete == 0 && rates.lost == 0);
 }
 
+// Each event is requested from half of the nodes at a time: all send nevertheless.
+static void pull__many_builders__their_links_are_used_to_their_target(void **state)
+{
+	const struct bench_options options = { .n_readouts = 8,
+					       .folded = true,
+					       .mode = "pull",
+					       .fragment = 1000,
+					       .packing = 100,
+					       .parallel_sends = 4,
+					       .slots = 64,
+					       .source_buffer = 2048 };
+	const struct bench_rates rates = measure(&options, 100 * MS, 300 * MS);
+
+	(void)state;
+	expect_near(rates.complete, theory(&options), 4 * PERCENT);
+	assert_true(rates.incomplete == 0 && rates.lost == 0);
+}
+
 static void fewer_events_than_the_links_carry__all_are_built(void **state)
 {
 	const struct bench_options options = {
@@ -397,6 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(push__links_are_used_to_their_target),
 		cmocka_unit_test(pull__one_builder__its_link_is_used_to_its_target),
+		cmocka_unit_test(pull__many_builders__their_links_are_used_to_their_target),
 		cmocka_unit_test(fewer_events_than_the_links_carry__all_are_built),
 		cmocka_unit_test(slow_consumers__events_wait_for_them),
 		cmocka_unit_test(unshaped__a_small_queue_loses__pauses_do_not),
