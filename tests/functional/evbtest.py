@@ -481,6 +481,12 @@ class Process:
         check_equal(self.stop(), expected_status, f"status of {self.describe()}")
         return self.summary()
 
+    def cpu_seconds(self):
+        """CPU time that it has taken until now."""
+        with open(f"/proc/{self.pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def resident_bytes(self):
         with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
             fields = dict(line.split(":", 1) for line in status)

@@ -33,6 +33,7 @@ import suites_filter
 import suites_harm
 import suites_manager
 import suites_paths
+import suites_peers
 import suites_producer
 import suites_roce
 import suites_sched
@@ -59,6 +60,7 @@ SUITES = {
     "incast": (suites_cluster.run_incast, "many nodes send to one behind a narrow link (root)"),
     "suspend": (suites_suspend.run_suspend, "builders that pause, stop or are slow (root)"),
     "two": (suites_two.run_two, "two folded nodes that send to each other (root for veth)"),
+    "peers": (suites_peers.run_peers, "evb beside another event builder (--peer; root for veth)"),
     "control": (suites_control.run_control, "grant and credit latency, suspended builders (root)"),
     "boards": (suites_boards.run_boards, "segments of boards into the store of a readout"),
     "producer": (suites_producer.run_producer, "blocks through a producer ring"),
@@ -91,6 +93,9 @@ def parse_arguments():
                         help="`farm`: what it sweeps over, such as nodes=2,4 or shaping=none")
     parser.add_argument("--points", metavar="FILE",
                         help="`farm`: its results; points that are in this file are not measured again")
+    parser.add_argument("--peer", metavar="NAME=PATH", action="append", default=[],
+                        help="`peers`: the built program of another event builder; NAME: "
+                        f"{', '.join(suites_peers.PEERS)}")
     parser.add_argument("--repetitions", type=int, metavar="N", help="of each figure (5, quick 2)")
     parser.add_argument("--build", default=os.path.join(evbtest.REPOSITORY, "build"),
                         help="the build folder (build)")
@@ -104,6 +109,7 @@ def parse_arguments():
         options.set = farm_points.settings(options.set)
         farm_points.chosen(options.quick, options.full, options.set)
         farm_points.Results(options.points)
+        options.peer = suites_peers.programs(options.peer)
     except (OSError, ValueError) as error:
         parser.error(str(error))
     if not os.access(os.path.join(options.build, "tests", "perf", "copy_bound"), os.X_OK):
@@ -147,7 +153,7 @@ def main():
     os.environ["EVB_BINARY"] = os.path.join(os.path.abspath(options.build), "evb")
     names = [name for name in SUITES if not options.suites or name in options.suites]
     bench = runs.Bench(options.build, options.quick, options.full, options.repetitions,
-                       options.set, options.points)
+                       options.set, options.points, options.peer)
     description = machine.describe(options.build)
     report = {"machine": description, "quick": options.quick, "repetitions": bench.repetitions,
               "window_seconds": bench.window, "suites": {}}

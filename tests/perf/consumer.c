@@ -4,13 +4,17 @@
 // A consumer of built events as a benchmark needs one: member of a group, reads every byte of each
 // event or none, and keeps histograms of how long events took.
 //
-//   consumer NAME [--group GROUP] [--touch all|none] [--wait poll|sleep] [--warmup S] [--window S]
-//            [--cpu N]
+//   consumer NAME [--group GROUP] [--touch check|all|none] [--wait poll|sleep] [--warmup S]
+//            [--window S] [--cpu N]
+//
+// check: compares every byte with what evb's synthetic sources generate; an event is wrong if its
+// id, its structure or one of its fragments is, or if a source is missing. This is for events of
+// sources that are neither ODIN's nor opaque.
 //
 // It runs until the run of appliance NAME is over, or SIGTERM, and prints one JSON object: events
 // and bytes since the warm-up (which starts with the first event), for as long as the window (0:
-// to the end), a second, and the latencies in ns: first segment -> complete, complete -> seen here,
-// first segment -> seen here.
+// to the end), a second, the wrong events of the whole run, and the latencies in ns: first segment
+// -> complete, complete -> seen here, first segment -> seen here.
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -20,20 +24,25 @@
 #include "base/histogram.h"
 #include "evring/evb_reader.h"
 #include "perf_tool.h"
-#include "wire/wire.h"
+#include "source/pattern.h"
+#include "wire/mep.h"
 
 #define SLEEP_MS 100 // longest wait before a look at the signal
+
+enum touch { TOUCH_NONE, TOUCH_ALL, TOUCH_CHECK };
 
 struct consumer {
 	struct evb_reader *reader;
 	const char *name;
 	struct evb_reader_options options;
-	bool touches, polls;
+	enum touch touch;
+	bool polls;
 	double warmup, window;
 	uint64_t sum;      // of all bytes touched, as 64-bit words
 	uint64_t start_ns; // end of the warm-up; 0: no event yet
 	uint64_t last_ns;
 	uint64_t events, bytes, incomplete;
+	uint64_t wrong; // of TOUCH_CHECK
 	struct histogram complete, seen, total;
 };
 
@@ -57,6 +66,31 @@ static uint64_t sum_bytes(const uint8_t *bytes, size_t length)
 	return sum;
 }
 
+// Whether the MFP is whole, of this event, and has the bytes that its source generated.
+static bool mfp_is_right(const struct mep *mep, unsigned index, uint64_t event_id)
+{
+	size_t room;
+	const uint8_t *bytes = mep_mfp_bytes(mep, index, &room);
+	struct mfp mfp;
+
+	return mfp_decode(bytes, room, &mfp) == WIRE_OK && mfp.header.n_fragments > 0 &&
+	       mfp.header.source_id == mep_source_id(mep, index) &&
+	       mfp.header.event_id == event_id && !mfp_nothing_usable(&mfp) &&
+	       pattern_check_mfp(&mfp) == 0;
+}
+
+static bool event_is_right(const struct evb_event *event)
+{
+	struct mep mep;
+
+	if (mep_decode(event->data, event->length, &mep) != WIRE_OK || mep.n_mfps == 0)
+		return false;
+	for (unsigned i = 0; i < mep.n_mfps; i++)
+		if (!mfp_is_right(&mep, i, event->event_id))
+			return false;
+	return true;
+}
+
 static uint64_t duration(uint64_t from, uint64_t to)
 {
 	return to > from ? to - from : 0;
@@ -68,8 +102,10 @@ static void look(struct consumer *consumer, const struct evb_event *event)
 
 	if (consumer->start_ns == 0)
 		consumer->start_ns = now + (uint64_t)(consumer->warmup * 1e9);
-	if (consumer->touches)
+	if (consumer->touch == TOUCH_ALL)
 		consumer->sum += sum_bytes(event->data, event->length);
+	if (consumer->touch == TOUCH_CHECK)
+		consumer->wrong += !event_is_right(event);
 	if (now < consumer->start_ns ||
 	    (consumer->window > 0 && now > consumer->start_ns + (uint64_t)(consumer->window * 1e9)))
 		return;
@@ -119,6 +155,7 @@ static void print_result(const struct consumer *consumer)
 	cJSON_AddNumberToObject(result, "events", (double)consumer->events);
 	cJSON_AddNumberToObject(result, "bytes", (double)consumer->bytes);
 	cJSON_AddNumberToObject(result, "incomplete", (double)consumer->incomplete);
+	cJSON_AddNumberToObject(result, "wrong", (double)consumer->wrong);
 	cJSON_AddNumberToObject(result, "seconds", seconds);
 	cJSON_AddNumberToObject(result, "events_per_second",
 				seconds > 0 ? (double)consumer->events / seconds : 0);
@@ -129,6 +166,20 @@ static void print_result(const struct consumer *consumer)
 	add_latency(result, "first_to_seen_ns", &consumer->total);
 	cJSON_AddNumberToObject(result, "check", (double)(consumer->sum & 0xFFFFFFFF));
 	perf_print(result);
+}
+
+static enum touch parse_touch(const char *text)
+{
+	static const char *const names[] = {
+		[TOUCH_NONE] = "none",
+		[TOUCH_ALL] = "all",
+		[TOUCH_CHECK] = "check",
+	};
+
+	for (enum touch touch = TOUCH_NONE; touch <= TOUCH_CHECK; touch++)
+		if (strcmp(text, names[touch]) == 0)
+			return touch;
+	perf_fail("--touch: \"%s\" is none of check, all, none", text);
 }
 
 static bool one_of(const char *what, const char *text, const char *yes, const char *no)
@@ -159,7 +210,7 @@ static void parse(int argc, char **argv, struct consumer *consumer)
 		else if (option == 'g')
 			consumer->options.group = optarg;
 		else if (option == 't')
-			consumer->touches = one_of("touch", optarg, "all", "none");
+			consumer->touch = parse_touch(optarg);
 		else if (option == 'w')
 			consumer->polls = one_of("wait", optarg, "poll", "sleep");
 		else if (option == 'u')
@@ -176,7 +227,7 @@ static void parse(int argc, char **argv, struct consumer *consumer)
 
 int main(int argc, char **argv)
 {
-	static struct consumer consumer = { .touches = true };
+	static struct consumer consumer = { .touch = TOUCH_ALL };
 
 	parse(argc, argv, &consumer);
 	signal(SIGTERM, on_signal);

@@ -3,7 +3,6 @@
 """Systems of folded nodes, each of which sends and builds, on this machine."""
 
 import dataclasses
-import os
 import time
 import types
 
@@ -18,12 +17,16 @@ OWN, AUTO = "own lcore", "auto"
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """What the nodes send: sources in all, fragments of so many bytes, `packing` in an MFP."""
+    """What the nodes send: sources in all, fragments of at most so many bytes, `packing` in an MFP.
+    size: the law of their sizes; without it all have the same. variants: different MFPs per source,
+    sent in turn."""
 
     sources: int = 2
     fragment: int = 200
     packing: int = 1
     slots: int = 256
+    size: dict = dataclasses.field(default=None, hash=False)
+    variants: int = 4
 
     @property
     def load(self):
@@ -55,7 +58,8 @@ class Folded(cluster.System):
                    if placement == OWN else {}),
                 "generators": [{"name": "boards", "port": "wire", "rate": rate,
                                 "ids": [f"{1 + number * each}-{(number + 1) * each}"],
-                                "size": {"law": "fixed", "mean": load.fragment}}]}
+                                "variants": load.variants,
+                                "size": load.size or {"law": "fixed", "mean": load.fragment}}]}
                 for number, name in enumerate(names)]})
         # What a system has without the frugality of the tests.
         self.file = work.write("system.json", self.configuration)
@@ -91,12 +95,7 @@ class Folded(cluster.System):
         self.processes["a"].wait_until(lambda: self.complete() >= count, f"{count} events")
 
     def _cpu_seconds(self):
-        total = 0
-        for process in self.processes.values():
-            with open(f"/proc/{process.pid}/stat", encoding="utf-8") as file:
-                fields = file.read().rsplit(")", 1)[1].split()
-            total += int(fields[11]) + int(fields[12])
-        return total / os.sysconf("SC_CLK_TCK")
+        return sum(process.cpu_seconds() for process in self.processes.values())
 
     def measure(self, seconds):
         """Events per second from now on, and CPU time of all nodes per event."""

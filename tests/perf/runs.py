@@ -23,12 +23,14 @@ RE_SIZE = 20
 UNITS = {
     "bytes/s": ("GB/s", 1e-9),
     "Mb/s": ("Mb/s", 8e-6),  # of bytes/s
+    "Gb/s": ("Gb/s", 8e-9),  # of bytes/s
     "MB": ("MB", 1e-6),  # of bytes
     "packets/s": ("M/s", 1e-6),
     "events/s": ("k/s", 1e-3),
     "ns": ("ns", 1),
     "us": ("us", 1e-3),  # of ns
     "ms": ("ms", 1e-6),  # of ns
+    "s": ("s", 1),
     "/s": ("/s", 1),
     "share": ("%", 100),
     "": ("", 1),
@@ -247,14 +249,9 @@ class Running:
 
     def cpu_share(self, seconds):
         """CPU time that the process takes, as a share of one CPU."""
-        before, start = self._cpu_seconds(), time.monotonic()
+        before, start = self.process.cpu_seconds(), time.monotonic()
         time.sleep(seconds)
-        return (self._cpu_seconds() - before) / (time.monotonic() - start)
-
-    def _cpu_seconds(self):
-        with open(f"/proc/{self.process.pid}/stat", encoding="utf-8") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return (self.process.cpu_seconds() - before) / (time.monotonic() - start)
 
 
 # --- the run as a whole -------------------------------------------------------------------------
@@ -263,7 +260,8 @@ class Running:
 class Bench:
     """What all suites share: how long, how often, on which CPUs, with which tools."""
 
-    def __init__(self, build, quick, full, repetitions, settings=None, points=None):
+    def __init__(self, build, quick, full, repetitions, settings=None, points=None,
+                 peers=None):
         self.build = os.path.abspath(build)
         self.quick = quick
         self.full = full
@@ -274,6 +272,7 @@ class Bench:
         self.cpus = machine.cpus()
         self.settings = settings or {}  # of the sweep of `farm`
         self.points = points  # file of its results
+        self.peers = peers or {}  # {name: program of another event builder}
         self.stopped = False  # by the user: no other suite is begun
         self.failures = []
         self.hugepages = set()

@@ -16,10 +16,13 @@ import bottleneck
 import evbtest
 import farm_points
 import instructions
+import machine
+import peer_lseb
 import runs
 import suites_cluster
 import suites_curve
 import suites_paths
+import suites_peers
 import suites_suspend
 import wire_tap
 from evbtest import check, check_equal
@@ -371,6 +374,39 @@ def test_tap__one_after_the_other_is_no_conflict():
     check_equal(wire_tap.shared_milliseconds(packets), 1 / 3, "in ms 0 both send")
 
 
+# --- other event builders ------------------------------------------------------------------------
+
+LSEB_PRINTED = """\
+[2026-01-01 12:00:01] [info] Generator - Capacity of 24600 events
+[2026-01-01 12:00:05] [info] Readout Unit: 0.8 Gb/s - 68.05 %
+[2026-01-01 12:00:05] [info] Builder Unit: 0.5 MHz - 82.4381 %
+[2026-01-01 12:00:10] [info] Builder Unit: 4.5 MHz - 57.5469 %
+[2026-01-01 12:00:10] [info] Readout Unit: 8 Gb/s - 59.3649 %
+[2026-01-01 12:00:15] [info] Readout Unit: 1.6e+01 Gb/s - 59.3649 %
+"""
+
+
+def test_lseb__rates_that_it_prints():
+    sent, built = peer_lseb.reports(LSEB_PRINTED)
+    check_equal((sent, built), ([1e8, 1e9, 2e9], [5e5, 4.5e6]), "bytes and fragments per second")
+    check_equal(peer_lseb.reports("[info] Node name: a\n"), ([], []), "nothing yet")
+    check_equal(peer_lseb.result([(sent, built), ([0, 5e8], [0, 1.5e6])]),
+                {"built": 1e9, "fragments": 3e6}, "means of two nodes without the first report")
+
+
+def test_peers__programs():
+    check_equal(suites_peers.programs([f"lseb={sys.executable}"]), {"lseb": sys.executable}, "program")
+    for setting, part in {"lseb": "NAME=PATH", "other=/bin/sh": "one of lseb", "lseb=/": "is no program",
+                          "lseb=": "is no program"}.items():
+        check(part in _bad(suites_peers.programs, [setting]), setting)
+
+
+def test_peers__ratio_within_a_round():
+    rows = suites_peers.beside([{"built": 6.0}, {"built": 8.0}, {"built": 1.0}],
+                               [{"built": 2.0}, {"built": 4.0}])
+    check_equal([row["times"] for row in rows], [3, 2, None], "times the other")
+
+
 # --- only when asked for: runs the program -------------------------------------------------------
 
 
@@ -419,8 +455,36 @@ def smoke_farm():
     check(record["figures"]["goodput_least"]["min"] > 0, f"a node builds nothing: {record['figures']}")
 
 
+def _wrong_events(faults):
+    """The share of wrong events that a checking consumer finds."""
+    load = runs.Load(1500, 2, 10, 200)
+    with evbtest.Workspace() as work:
+        config = runs.configuration(
+            work.name(), load, {machine.cpus()[0]: ["source.boards", "rx.wire", "builder.b0"]}, 64,
+            generator={"events": 2000, "rate": 5000, "faults": faults}, idle="adaptive")
+        process = work.run(config)
+        consumer = work.start(
+            os.path.join(os.path.dirname(evbtest.binary()), "tests", "perf", "consumer"),
+            config["name"], "--touch", "check")
+        consumer.wait_for_line("joined")
+        process.end()
+        found = runs.Bench.finish_tool(consumer)
+    check(found["events"] > 0, "no event was seen")
+    return found["wrong"] / found["events"]
+
+
+def smoke_consumer():
+    """A consumer that checks finds what was changed, and nothing else."""
+    check_equal(_wrong_events({}), 0, "wrong events without a fault")
+    # Each event has 4 segments.
+    share = _wrong_events({"corrupt": 0.1})
+    check(0.1 < share < 0.6, f"{share:.0%} of the events are wrong, of 34 % that were changed")
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == ["smoke"]:
         test_bench__runs, test_farm__runs_and_resumes = smoke, smoke_farm
-        sys.argv[1:] = ["test_bench__runs", "test_farm__runs_and_resumes"]
+        test_consumer__checks_each_byte = smoke_consumer
+        sys.argv[1:] = ["test_bench__runs", "test_farm__runs_and_resumes",
+                        "test_consumer__checks_each_byte"]
     evbtest.main()

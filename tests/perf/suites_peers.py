@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""Other event builders beside evb, with the same work, in one table.
+
+The program of another event builder is built elsewhere; its path is given by --peer NAME=PATH.
+"""
+
+import os
+import time
+
+import evbtest
+import peer_lseb
+from folded import MEMIF, OWN, VETH, Folded, Work, settle
+from runs import Table, Target, Unavailable
+from suites_cluster import NOTHING_LOST, need_root
+
+PEERS = {"lseb": "LSEB, TCP over the loopback"}
+CASES = {  # name: path, what consumers do with the bytes of an event
+    "evb, memif, payload not read": (MEMIF, "none"),
+    "evb, memif, each byte checked": (MEMIF, "check"),
+    "evb, veth and af_packet, each byte checked": (VETH, "check"),
+}
+FASTEST = "evb, memif, each byte checked"
+TIMES = 5  # so much faster than LSEB, with each byte checked
+
+# The fragments of LSEB, as many blocks in the buffers of a source, and as many events in flight. Its
+# header of a fragment is part of its size.
+WORK = Work(sources=2, fragment=peer_lseb.MAXIMUM - peer_lseb.HEADER, packing=peer_lseb.BULK,
+            slots=peer_lseb.CREDITS, variants=2 * peer_lseb.CREDITS + 1,
+            size={"law": "gaussian", "mean": peer_lseb.MEAN, "sigma": peer_lseb.SIGMA,
+                  "maximum": peer_lseb.MAXIMUM - peer_lseb.HEADER})
+
+
+def programs(settings):
+    """{name of a peer: path} of settings NAME=PATH. Raises ValueError."""
+    found = {}
+    for setting in settings:
+        name, given, path = setting.partition("=")
+        if not given or name not in PEERS:
+            raise ValueError(f"--peer {setting}: NAME=PATH, with NAME one of {', '.join(PEERS)}")
+        if not (os.path.isfile(path) and os.access(path, os.X_OK)):
+            raise ValueError(f"--peer {setting}: {path} is no program; build it first")
+        found[name] = os.path.abspath(path)
+    return found
+
+
+def _lseb(bench):
+    bench.need_two_cpus()
+    program = bench.peers.get("lseb")
+    if not program:
+        raise Unavailable("--peer lseb=PATH has to name its program (transport FI_TCP)")
+    with evbtest.Workspace() as work:
+        return peer_lseb.measure(work, program, 1 if bench.quick else 2)
+
+
+def _consumer(bench, work, name, touch, cpu):
+    """A consumer beside a node, on the same CPU."""
+    consumer = bench.start_tool(
+        work, "consumer", name, "--group", "bench", "--touch", touch, "--cpu", cpu, "--warmup",
+        bench.warmup, "--window", bench.window)
+    consumer.wait_for_line("joined")
+    return consumer
+
+
+def _so_far(nodes, consumers):
+    """CPU time that all have taken, and events that were built."""
+    processes = [*nodes.processes.values(), *consumers]
+    return sum(process.cpu_seconds() for process in processes), nodes.complete()
+
+
+def _folded(bench, path, touch):
+    """Two folded nodes, with a consumer each."""
+    bench.need_two_cpus()
+    if path == VETH:
+        need_root()
+    with evbtest.Workspace() as work, Folded(
+            work, (bench.first, bench.second), load=WORK, path=path, placement=OWN,
+            idle="adaptive") as nodes:
+        consumers = [_consumer(bench, work, f"{nodes.name}-{node}", touch, cpu)
+                     for node, cpu in zip(nodes.nodes, (bench.first, bench.second))]
+        settle(nodes, bench)
+        cpu, built = _so_far(nodes, consumers)
+        time.sleep(bench.window)
+        end_cpu, end_built = _so_far(nodes, consumers)
+        lost = nodes.drain()
+        found = [bench.finish_tool(consumer) for consumer in consumers]
+    events = sum(one["events_per_second"] for one in found)
+    size = sum(one["bytes"] for one in found) / max(1, sum(one["events"] for one in found))
+    return {"built": events * size / len(found),
+            # Each node builds half of the events, and each event has two fragments.
+            "fragments": events * WORK.packing * WORK.sources / len(found),
+            "cpu_gb": 1e9 * (end_cpu - cpu) / max(1, (end_built - built) * size),
+            "lost": lost, "wrong": sum(one["wrong"] + one["incomplete"] for one in found)}
+
+
+def beside(rows, reference):
+    """The rows with `times`: their rate over that of the reference in the same round, as far as that
+    was measured."""
+    return [{**row, "times": row["built"] / other["built"] if other else None}
+            for row, other in zip(rows, [*reference, *[None] * len(rows)])]
+
+
+def run_peers(bench):
+    """Sub-suite `peers`."""
+    found, missing = bench.interleave({
+        "lseb": lambda: _lseb(bench),
+        **{name: lambda case=case: _folded(bench, *case) for name, case in CASES.items()}})
+    table = Table(
+        f"peers: two nodes that send to each other and build, {WORK.packing} fragments of about "
+        f"{peer_lseb.MEAN} B in a block", [
+            ("built", "built per node", "Gb/s"), ("fragments", "fragments", "packets/s"),
+            ("times", "times LSEB", ""), ("cpu_gb", "CPU per GB", "s"), ("lost", "lost", ""),
+            ("wrong", "wrong events", "")], [
+            "LSEB: the rate that it prints, fragments with their headers; its builder units look at "
+            "the first header of a block, and nobody writes or reads the payload",
+            "evb: bytes of built events that consumers have taken, which share the nodes' CPUs; "
+            "checked: compared with what was generated",
+            "CPU: time of all processes, per GB that the system builds"])
+    table.add(PEERS["lseb"], found["lseb"], {"program": bench.peers.get("lseb")},
+              missing.get("lseb"))
+    for name, (path, touch) in CASES.items():
+        table.add(name, beside(found[name], found["lseb"]),
+                  {**WORK.load.describe(), "path": path, "touch": touch}, missing.get(name), [
+                      NOTHING_LOST, Target("nothing wrong", "wrong", lambda wrong: wrong == 0, True),
+                      *([Target(f"{TIMES} times LSEB", "times", lambda times: times >= TIMES)]
+                        if found["lseb"] and name == FASTEST else [])])
+    return [table]
