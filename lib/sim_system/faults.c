@@ -31,6 +31,7 @@ void sim_system_end_manager(struct sim_system *system)
 	if (node->node == NULL)
 		return;
 	cluster_manager_view(node->manager, &system->last_view);
+	sim_wire_forget(node);
 	sim_node_end(node);
 }
 
@@ -42,7 +43,7 @@ void sim_system_begin_manager(struct sim_system *system)
 	if (node->node != NULL)
 		return;
 	if (sim_node_begin(node, error))
-		sim_node_wake(node, sim_now(system->parameters.engine));
+		sim_node_start(node);
 	else
 		system->is_broken = true;
 }

@@ -57,6 +57,7 @@ struct sim_system_parameters sim_system_configured(const struct config *config)
 		.manager = config_manager_parameters(config),
 		.heartbeat_ns = manager->heartbeat_ns,
 		.heartbeat_timeout_ns = manager->heartbeat_timeout_ns,
+		.sleep_ns = config->idle.policy == CONFIG_IDLE_ADAPTIVE ? config->idle.sleep_ns : 0,
 		.windows = config_shift_windows(config),
 		.pace = config_readout_pace(config),
 		.on_incomplete = config->events.on_incomplete,

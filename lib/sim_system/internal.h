@@ -13,6 +13,7 @@
 
 #define SIM_NS_PER_SECOND     UINT64_C(1000000000)
 #define SIM_POLL_NS           UINT64_C(20000) // between two polls of a node while nothing arrives
+#define SIM_LATE_NS           UINT64_C(20000) // that a sleep lasts longer at most
 #define SIM_ETHERNET_OVERHEAD 20u             // bytes: preamble and gap
 
 // An event of the engine that can be moved to an earlier time.
@@ -64,6 +65,9 @@ struct sim_node {
 	struct sim_outgoing *outbox;
 	size_t n_outbox, outbox_size;
 	struct sim_wake wake;
+	bool has_work;     // of a node that sleeps: it does not sleep yet
+	uint64_t *arrived; // [n_arrived]: `user` of packets that arrived while it slept
+	size_t n_arrived, arrived_size;
 	uint64_t next_beat;
 	bool connected_self;
 	struct sim_node_view view; // the part that is counted here
@@ -112,6 +116,12 @@ static inline uint32_t sim_wire_bytes(const struct sim_packet *packet)
 	return packet->bytes + SIM_ETHERNET_OVERHEAD;
 }
 
+// Whether nodes sleep when they have nothing to do.
+static inline bool sim_sleeps(const struct sim_system *system)
+{
+	return system->parameters.sleep_ns > 0;
+}
+
 // --- system.c ---
 
 // Lets an event happen at `at` ps, unless it is due earlier.
@@ -124,6 +134,9 @@ void sim_wake_at(struct sim_system *system, struct sim_wake *wake, unsigned hand
 bool sim_node_begin(struct sim_node *node, char *error);
 void sim_node_end(struct sim_node *node);
 void sim_node_poll(void *system, uint32_t node, uint32_t number);
+// Begins the polls of a node whose process has begun.
+void sim_node_start(struct sim_node *node);
+// The node has something to do at `at` ps. A node that sleeps does it when it wakes by itself.
 void sim_node_wake(struct sim_node *node, uint64_t at);
 void sim_node_tell(void *builder, const struct message *message);
 
@@ -133,13 +146,20 @@ bool sim_readout_make(struct sim_readout *readout, const struct sim_generator *g
 		      char *error);
 void sim_readout_free(struct sim_readout *readout);
 void sim_readout_poll(void *system, uint32_t readout, uint32_t number);
+// As sim_node_wake().
 void sim_readout_wake(struct sim_readout *readout, uint64_t at);
+// Sends what may leave now.
+void sim_readout_send(struct sim_readout *readout);
 
 // --- wire.c ---
 
 bool sim_wire_frame(void *node, unsigned peer, const uint8_t *bytes, size_t size);
 // False: the host has no room.
 bool sim_wire_segment(struct sim_node *node, uint32_t segment);
+// Handles what arrived while the node slept.
+void sim_wire_receive(struct sim_node *node);
+// The process of the node is gone, and with it what arrived while it slept.
+void sim_wire_forget(struct sim_node *node);
 
 // --- account.c ---
 

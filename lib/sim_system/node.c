@@ -8,8 +8,9 @@
 
 #include "base/error_line.h"
 
-#define RENEWALS  2u // of the contents of heartbeats per interval
-#define NS_PER_US 1000u
+#define RENEWALS   2u // of the contents of heartbeats per interval
+#define NS_PER_US  1000u
+#define LOOPS_MOST 64u // of a node that is awake, without time passing
 
 static bool manages(const struct sim_node *node)
 {
@@ -193,9 +194,46 @@ static void poll_logic(struct sim_node *node, uint64_t now)
 	(void)control_poll(node->endpoint, now);
 }
 
-void sim_node_wake(struct sim_node *node, uint64_t at)
+static void wake_at(struct sim_node *node, uint64_t at)
 {
 	sim_wake_at(node->system, &node->wake, node->system->poll_handler, node->number, at);
+}
+
+void sim_node_wake(struct sim_node *node, uint64_t at)
+{
+	if (sim_sleeps(node->system))
+		node->has_work |= at <= sim_now(node->system->parameters.engine);
+	else
+		wake_at(node, at);
+}
+
+// The nodes do not poll in step.
+void sim_node_start(struct sim_node *node)
+{
+	struct sim_system *system = node->system;
+	const uint64_t period = sim_sleeps(system) ? system->parameters.sleep_ns : SIM_POLL_NS;
+
+	wake_at(node, sim_now(system->parameters.engine) +
+			  random_next(&system->random) % (period * SIM_NANOSECOND));
+}
+
+// A node that sleeps, at the end of a sleep: it does all that there is to do, and sleeps again.
+static void wake_and_sleep(struct sim_node *node)
+{
+	struct sim_system *system = node->system;
+	const uint64_t sleep = system->parameters.sleep_ns * SIM_NANOSECOND;
+	const uint64_t late = random_next(&system->random) % (SIM_LATE_NS * SIM_NANOSECOND);
+	const uint64_t now = sim_system_ns(system);
+
+	sim_wire_receive(node);
+	for (unsigned i = 0; i == 0 || (node->has_work && i < LOOPS_MOST); i++) {
+		node->has_work = false;
+		poll_parts(node, now);
+		poll_logic(node, now);
+		for (unsigned j = 0; j < node->n_readouts; j++)
+			sim_readout_send(&node->readouts[j]);
+	}
+	wake_at(node, sim_now(system->parameters.engine) + sleep + late);
 }
 
 void sim_node_poll(void *context, uint32_t index, uint32_t number)
@@ -208,6 +246,10 @@ void sim_node_poll(void *context, uint32_t index, uint32_t number)
 	if (number != node->wake.number || node->node == NULL)
 		return;
 	node->wake.at = SIM_NEVER;
+	if (sim_sleeps(system)) {
+		wake_and_sleep(node);
+		return;
+	}
 	poll_parts(node, now);
 	poll_logic(node, now);
 	for (unsigned i = 0; i < node->n_builders; i++) {
@@ -218,7 +260,7 @@ void sim_node_poll(void *context, uint32_t index, uint32_t number)
 	}
 	if (next <= now)
 		next = now + 1;
-	sim_node_wake(node, (next - 1) * SIM_NANOSECOND);
+	wake_at(node, (next - 1) * SIM_NANOSECOND);
 }
 
 // --- creation ---
@@ -277,4 +319,7 @@ void sim_node_end(struct sim_node *node)
 	free(node->outbox);
 	node->outbox = NULL;
 	node->n_outbox = node->outbox_size = 0;
+	free(node->arrived);
+	node->arrived = NULL;
+	node->n_arrived = node->arrived_size = 0;
 }

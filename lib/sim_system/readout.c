@@ -106,7 +106,10 @@ void sim_readout_wake(struct sim_readout *readout, uint64_t at)
 {
 	struct sim_system *system = readout->node->system;
 
-	sim_wake_at(system, &readout->wake, system->readout_handler, readout->number, at);
+	if (sim_sleeps(system))
+		readout->node->has_work |= at <= sim_now(system->parameters.engine);
+	else
+		sim_wake_at(system, &readout->wake, system->readout_handler, readout->number, at);
 }
 
 // When the logic can go on by itself, ns; UINT64_MAX: not before something arrives.
@@ -121,7 +124,7 @@ static uint64_t goes_on_at(struct sim_readout *readout)
 	return UINT64_MAX;
 }
 
-static void send_what_may_leave(struct sim_readout *readout)
+void sim_readout_send(struct sim_readout *readout)
 {
 	struct sim_system *system = readout->node->system;
 	const uint64_t now = sim_system_ns(system);
@@ -153,7 +156,7 @@ void sim_readout_poll(void *context, uint32_t index, uint32_t number)
 	if (number != readout->wake.number)
 		return;
 	readout->wake.at = SIM_NEVER;
-	send_what_may_leave(readout);
+	sim_readout_send(readout);
 }
 
 // --- creation ---

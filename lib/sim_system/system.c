@@ -233,13 +233,9 @@ void sim_system_destroy(struct sim_system *system)
 	free(system);
 }
 
-// The nodes do not poll in step.
 void sim_system_start(struct sim_system *system, struct sim_fabric *fabric)
 {
-	const uint64_t now = sim_now(system->parameters.engine);
-
 	system->fabric = fabric;
 	for (unsigned i = 0; i < system->parameters.system->n_nodes; i++)
-		sim_node_wake(&system->nodes[i],
-			      now + random_next(&system->random) % (SIM_POLL_NS * SIM_NANOSECOND));
+		sim_node_start(&system->nodes[i]);
 }

@@ -12,7 +12,9 @@
 // - builders: bytes are counted per block, see builder.h;
 // - consumers: a law for the time that they need per event;
 // - the CPU: it takes no time. A node handles what arrives at once, and otherwise polls its logic
-//   every 20 us, as the control role does.
+//   every 20 us. If nodes sleep (idle.policy adaptive), a node handles what has arrived when it
+//   wakes, does all that there is to do, and sleeps again, for sleep_ns and up to 20 us more, so
+//   that nodes do not remain in step.
 // Small blocks are not put into bundles: each segment is a packet, as with libevb-sender.
 //
 // Not simulated, and refused: RoCE, mode static, an elected event manager, readout nodes that share
@@ -62,6 +64,7 @@ struct sim_system_parameters {
 	const struct cluster_system *system;
 	struct cluster_manager_parameters manager; // without transport and now
 	uint64_t heartbeat_ns, heartbeat_timeout_ns;
+	uint64_t sleep_ns; // of nodes that have nothing to do; 0: they poll all the time
 	struct shift_windows_parameters windows; // as for readout_logic
 	// Of all readouts: n_at_once, paced, timed and sleep_ns.
 	struct readout_pace_parameters pace;

@@ -5,6 +5,8 @@
 // with one bit that says which.
 #include "sim_system/internal.h"
 
+#include <stdlib.h>
+
 #include "wire/net.h"
 
 #define FCS_SIZE   4u
@@ -71,30 +73,30 @@ bool sim_wire_segment(struct sim_node *node, uint32_t number)
 
 // --- what the fabric calls ---
 
-static void receive_frame(struct sim_node *node, const struct sim_packet *packet)
+static void lose_frame(struct sim_system *system, uint32_t number)
+{
+	system->packets.control_underway--;
+	system->packets.control_lost++;
+	frames_drop(&system->frames, number);
+}
+
+static void receive_frame(struct sim_node *node, uint32_t number)
 {
 	struct sim_system *system = node->system;
-	const uint32_t number = (uint32_t)(packet->user >> 1);
 	const struct sim_frame *frame = frames_at(&system->frames, number);
 
 	system->packets.control_underway--;
-	if (node->node == NULL) {
-		system->packets.control_lost++;
-		system->packets.to_ended++;
-		frames_drop(&system->frames, number);
-		return;
-	}
 	node->view.control_received++;
-	node->view.control_received_wire += sim_wire_bytes(packet);
+	node->view.control_received_wire +=
+	    frame_bytes(NET_HEADERS_SIZE + frame->size) + SIM_ETHERNET_OVERHEAD;
 	(void)control_receive(node->endpoint, frame->bytes, frame->size, sim_system_ns(system));
 	frames_drop(&system->frames, number);
 	sim_node_wake(node, sim_now(system->parameters.engine));
 }
 
-static void receive_segment(struct sim_node *node, const struct sim_packet *packet)
+static void receive_segment(struct sim_node *node, uint32_t number)
 {
 	struct sim_system *system = node->system;
-	const uint32_t number = (uint32_t)(packet->user >> 1);
 	const struct sim_segment *segment = pool_at(&system->segments, number);
 
 	system->packets.data_underway--;
@@ -104,15 +106,60 @@ static void receive_segment(struct sim_node *node, const struct sim_packet *pack
 			    sim_system_ns(system));
 }
 
+static void receive(struct sim_node *node, uint64_t user)
+{
+	if ((user & IS_CONTROL) != 0)
+		receive_frame(node, (uint32_t)(user >> 1));
+	else
+		receive_segment(node, (uint32_t)(user >> 1));
+}
+
+// False: memory ran out.
+static bool keep(struct sim_node *node, uint64_t user)
+{
+	if (node->n_arrived == node->arrived_size) {
+		const size_t size = 2 * node->arrived_size + 16;
+		uint64_t *larger = realloc(node->arrived, size * sizeof(*larger));
+
+		if (larger == NULL)
+			return false;
+		node->arrived = larger;
+		node->arrived_size = size;
+	}
+	node->arrived[node->n_arrived++] = user;
+	return true;
+}
+
+void sim_wire_receive(struct sim_node *node)
+{
+	for (size_t i = 0; i < node->n_arrived; i++)
+		receive(node, node->arrived[i]);
+	node->n_arrived = 0;
+}
+
+void sim_wire_forget(struct sim_node *node)
+{
+	struct sim_system *system = node->system;
+
+	for (size_t i = 0; i < node->n_arrived; i++)
+		lose_frame(system, (uint32_t)(node->arrived[i] >> 1));
+	system->packets.to_ended += node->n_arrived;
+	node->n_arrived = 0;
+}
+
 static void deliver(void *context, uint32_t host, const struct sim_packet *packet)
 {
 	struct sim_system *system = context;
 	struct sim_node *node = &system->nodes[system->nodes_of_hosts[host]];
 
-	if ((packet->user & IS_CONTROL) != 0)
-		receive_frame(node, packet);
-	else
-		receive_segment(node, packet);
+	if (node->node == NULL) {
+		lose_frame(system, (uint32_t)(packet->user >> 1));
+		system->packets.to_ended++;
+	} else if (!sim_sleeps(system)) {
+		receive(node, packet->user);
+	} else if (!keep(node, packet->user)) {
+		system->is_broken = true;
+	}
 }
 
 static void dropped(void *context, const struct sim_packet *packet, uint32_t port,
@@ -124,9 +171,7 @@ static void dropped(void *context, const struct sim_packet *packet, uint32_t por
 	(void)port;
 	system->packets.by_cause[cause]++;
 	if ((packet->user & IS_CONTROL) != 0) {
-		system->packets.control_underway--;
-		system->packets.control_lost++;
-		frames_drop(&system->frames, number);
+		lose_frame(system, number);
 	} else {
 		system->packets.data_underway--;
 		system->packets.data_lost++;
@@ -144,7 +189,8 @@ static void room(void *context, uint32_t host, unsigned priority)
 		sim_node_wake(node, now);
 	for (unsigned i = 0; i < node->n_readouts; i++)
 		if (node->readouts[i].held != POOL_NONE)
-			sim_readout_wake(&node->readouts[i], now);
+			sim_wake_at(system, &node->readouts[i].wake, system->readout_handler,
+				    node->readouts[i].number, now);
 }
 
 const struct sim_host_operations sim_system_operations = {

@@ -233,6 +233,18 @@ class Farm(Linked):
     def readout(self, node):
         return self.client(node).query("/evb/readout/info", "boards")
 
+    def sending(self):
+        """What the readouts have sent, in packets, and cycles: of readouts with work, and of their
+        lcores."""
+        found = []
+        for node in self.readouts:
+            role = self.client(node).query("/evb/role/info", "readout.boards")
+            lcore = self.client(node).query("/evb/lcore/info", str(role["lcore"]))
+            found.append((self.readout(node)["segments"], role["busy_cycles"],
+                          sum(lcore[f"{kind}_cycles"]
+                              for kind in ("busy", "idle", "backpressured"))))
+        return time.monotonic(), found
+
     def sample(self):
         narrow = self.builders if self.layout.queue else ()
         return Sample(time.monotonic(),
@@ -282,6 +294,15 @@ def rates(before, after, layout):
         "data_share": placed / links,
         "control_share": (received - placed) / links,
     }
+
+
+def send_rate(before, after, layout):
+    """Bits/s at which a node of sources sends while it sends: what its CPU, driver and the kernel
+    behind it take. From two results of Farm.sending()."""
+    (begin, earlier), (end, later) = before, after
+    packets = sum(new[0] - old[0] for old, new in zip(earlier, later))
+    busy = sum((new[1] - old[1]) / (new[2] - old[2]) for old, new in zip(earlier, later))
+    return packets * layout.event.wire / layout.event.segments * 8 / (busy * (end - begin))
 
 
 def losses(summary):

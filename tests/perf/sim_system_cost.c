@@ -6,8 +6,10 @@
 //   sim_system_cost [--cpu N] [--nodes N,...] [--mode MODE] [--fragment BYTES] [--ns NS]
 //     N folded nodes with links of 100 Gb/s at one switch, and the manager.
 //   sim_system_cost --file SYSTEM.json --queue BYTES --warmup SECONDS --seconds SECONDS
+//                   [--others BITS_PER_SECOND]
 //     The system of a file at one switch with this queue per port: the links of nodes with builders
-//     have their link_rate, the others 10 Gb/s. Rates are per second of simulated time.
+//     have their link_rate, those of the others what --others states, without it 10 Gb/s. Rates
+//     are per second of simulated time.
 #include <getopt.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -94,10 +96,10 @@ static void load(struct loaded *loaded, const char *file)
 		perf_fail("%s", error);
 }
 
-static void connect(struct loaded *loaded)
+static void connect(struct loaded *loaded, uint64_t others)
 {
 	const struct cluster_system *system = &loaded->config->cluster;
-	const struct sim_links links = { WIDE, 0 };
+	const struct sim_links links = { others, 0 };
 	char error[SIM_ERROR_SIZE];
 
 	if (!sim_topology_switch(&loaded->topology, system->n_nodes, links, error))
@@ -153,7 +155,8 @@ static void add_share(cJSON *result, const char *name, uint64_t before, uint64_t
 	cJSON_AddNumberToObject(result, name, (double)(after - before) / all);
 }
 
-static cJSON *simulate(const char *file, uint64_t queue, double warmup, double seconds)
+static cJSON *simulate(const char *file, uint64_t queue, uint64_t others, double warmup,
+		       double seconds)
 {
 	struct sim_fabric_parameters parameters = sim_fabric_defaults();
 	struct sim_engine *engine = sim_engine_create(CAPACITY);
@@ -168,7 +171,7 @@ static cJSON *simulate(const char *file, uint64_t queue, double warmup, double s
 	double link_rate;
 
 	load(&loaded, file);
-	connect(&loaded);
+	connect(&loaded, others);
 	system_parameters = sim_system_configured(loaded.config);
 	system_parameters.engine = engine;
 	system_parameters.generators = loaded.generators.list;
@@ -219,6 +222,7 @@ int main(int argc, char **argv)
 		{ "ns", required_argument, NULL, 't' },
 		{ "file", required_argument, NULL, 'F' },
 		{ "queue", required_argument, NULL, 'q' },
+		{ "others", required_argument, NULL, 'o' },
 		{ "warmup", required_argument, NULL, 'w' },
 		{ "seconds", required_argument, NULL, 's' },
 		{ NULL, 0, NULL, 0 },
@@ -231,7 +235,7 @@ int main(int argc, char **argv)
 				       .mode = "push" };
 	struct perf_list nodes = { { 8, 64 }, 2 };
 	const char *file = NULL;
-	double queue = 0, warmup = 1, seconds = 1;
+	double queue = 0, others = WIDE, warmup = 1, seconds = 1;
 	uint64_t ns = 2000000;
 	cJSON *result, *cases;
 	int option;
@@ -251,6 +255,8 @@ int main(int argc, char **argv)
 			file = optarg;
 		else if (option == 'q')
 			queue = perf_parse_number("queue", optarg, 0);
+		else if (option == 'o')
+			others = perf_parse_number("others", optarg, 1000000);
 		else if (option == 'w')
 			warmup = perf_parse_number("warmup", optarg, 0);
 		else if (option == 's')
@@ -259,7 +265,7 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	if (file != NULL) {
-		perf_print(simulate(file, (uint64_t)queue, warmup, seconds));
+		perf_print(simulate(file, (uint64_t)queue, (uint64_t)others, warmup, seconds));
 		return 0;
 	}
 	result = cJSON_CreateObject();

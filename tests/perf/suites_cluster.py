@@ -82,7 +82,9 @@ def _steady(bench, layout, farm, seconds):
 def run_layout(bench, layout, windows=2):
     """What a layout does in a run of its own."""
     with running(layout) as farm:
+        begin = farm.sending()
         result = _steady(bench, layout, farm, windows * bench.window)
+        result["send_rate"] = bottleneck.send_rate(begin, farm.sending(), layout)
         # From the first packet of the run on.
         result["lost"] = sum(farm.link(node)["drops"] for node in farm.builders)
         farm.stop()

@@ -4,7 +4,9 @@
 
 import json
 import os
+import statistics
 
+import bottleneck
 import evbtest
 import suites_cluster
 from runs import Table, Target
@@ -37,13 +39,18 @@ def _cost(bench):
     return table
 
 
-def simulate(bench, layout):
-    """The layout of a system behind narrow links, simulated from its configuration."""
+def simulate(bench, layout, send_rate):
+    """The layout of a system behind narrow links, simulated from its configuration. send_rate: of
+    nodes of sources, bits/s.
+
+    A link that may send a burst at once accepts as much as one that sends evenly behind a queue that
+    is longer by the burst."""
     with evbtest.Workspace() as work:
         path = work.path("system.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(layout.configuration(work.name()), file)
-        return bench.tool("sim_system_cost", "--file", path, "--queue", layout.queue,
+        return bench.tool("sim_system_cost", "--file", path,
+                          "--queue", layout.queue + bottleneck.BURST, "--others", send_rate,
                           "--warmup", WARMUP_S, "--seconds", SIMULATED_S)
 
 
@@ -59,11 +66,18 @@ def _beside(bench):
             ("complete", "complete", "/s"), ("sim_complete", "simulated", "/s"),
             ("dropped", "lost packets", "/s"), ("sim_dropped", "simulated", "/s"),
             ("control_share", "control", "share"), ("sim_control_share", "simulated", "share"),
+            ("send_rate", "sources send", "bit/s"),
             ("near", "goodput, simulated of measured", "")], [
-            "measured: as `incast`; simulated: the same configuration, the same queue, ideal CPUs",
+            "measured: as `incast`; simulated: the same configuration, the same queue and burst of "
+            "the narrow link. Nodes of sources send with the rate that was measured while they "
+            "sent; otherwise CPUs take no time",
             f"simulated {SIMULATED_S} s behind {WARMUP_S} s"])
     for name, layout in rows.items():
-        simulated = simulate(bench, layout)
+        if not found[name]:
+            table.add(name, [], {}, missing.get(name), [])
+            continue
+        simulated = simulate(bench, layout, statistics.median(
+            one["send_rate"] for one in found[name]))
         results = [{**one, **{f"sim_{key}": value for key, value in simulated.items()},
                     "near": simulated["wire_share"] / one["wire_share"]
                             if one["wire_share"] else None}

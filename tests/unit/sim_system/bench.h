@@ -31,6 +31,7 @@ struct bench_options {
 	bool pfc;                     // of the data
 	unsigned down;                // hosts per leaf of a folded Clos; 0: one switch
 	double loss;                  // on links, of packets
+	unsigned sleep_us;            // of nodes without work; 0: they poll
 	struct sim_consumer consumer; // n_workers 0: one that needs no time
 	uint64_t seed;
 };

@@ -151,6 +151,58 @@ static void slow_consumers__events_wait_for_them(void **state)
 	expect_near(measure(&options, 50 * MS, 3 * SECOND).complete, 3000, 4 * PERCENT);
 }
 
+// --- sleep ---
+
+static struct sim_latency latency_with(unsigned sleep_us, uint64_t *control)
+{
+	const struct bench_options options = { .n_readouts = 2,
+					       .n_builders = 2,
+					       .rate = 200,
+					       .fragment = 100,
+					       .packing = 10,
+					       .sleep_us = sleep_us };
+	struct sim_node_view total;
+	struct sim_latency latency;
+	struct bench bench;
+
+	open_bench(&bench, &options);
+	run(&bench, SECOND);
+	latency = *sim_system_latency(bench.system);
+	sim_system_total(bench.system, &total);
+	*control = total.control_sent;
+	assert_in_range(total.complete, 190, 200);
+	bench_close(&bench);
+	return latency;
+}
+
+// From the announcement on, a manager, two readouts and a builder have to wake, one after the
+// other. What they have to say meanwhile travels together.
+static void nodes_that_sleep__are_late_and_send_fewer_frames(void **state)
+{
+	const unsigned sleep_us = 1000;
+	uint64_t frames, frames_asleep;
+	const struct sim_latency polling = latency_with(0, &frames);
+	const struct sim_latency asleep = latency_with(sleep_us, &frames_asleep);
+
+	(void)state;
+	assert_true(polling.published.maximum < 100000);
+	assert_in_range(asleep.published.sum / histogram_count(&asleep.published),
+			3 * sleep_us * 1000 / 2, 4 * sleep_us * 1000);
+	assert_true(frames_asleep < frames);
+}
+
+static void nodes_that_sleep__links_are_used_to_their_target(void **state)
+{
+	const struct bench_options options = {
+		.n_readouts = 4, .n_builders = 4, .fragment = 1000, .packing = 100, .sleep_us = 50
+	};
+	const struct bench_rates rates = measure(&options, 20 * MS, 300 * MS);
+
+	(void)state;
+	expect_near(rates.complete, theory(&options), PERCENT);
+	assert_true(rates.incomplete == 0 && rates.lost == 0);
+}
+
 // --- fabrics ---
 
 #define QUEUE 60000 // bytes: five packets of 1500 bytes of each of 8 nodes
@@ -286,6 +338,7 @@ static void end_of_run__nothing_is_left(void **state)
 						       .n_builders = 3,
 						       .folded = i >= 2,
 						       .mode = modes[i % 2],
+						       .sleep_us = i < 2 ? 0 : 50,
 						       .fragment = 300,
 						       .packing = 40,
 						       .events = 2000 };
@@ -418,6 +471,8 @@ int main(void)
 		cmocka_unit_test(pull__many_builders__their_links_are_used_to_their_target),
 		cmocka_unit_test(fewer_events_than_the_links_carry__all_are_built),
 		cmocka_unit_test(slow_consumers__events_wait_for_them),
+		cmocka_unit_test(nodes_that_sleep__are_late_and_send_fewer_frames),
+		cmocka_unit_test(nodes_that_sleep__links_are_used_to_their_target),
 		cmocka_unit_test(unshaped__a_small_queue_loses__pauses_do_not),
 		cmocka_unit_test(unshaped__grants_of_incomplete_events_keep_to_the_link),
 		cmocka_unit_test(shaped__a_small_queue_loses_nothing),
