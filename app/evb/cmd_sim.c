@@ -19,7 +19,7 @@
 #define MOST_JOBS     1024u
 
 struct arguments {
-	const char *config, *json, *report, *seed;
+	const char *config, *json, *report, *pcap, *seed;
 	struct overrides overrides;
 	struct sim_axis axes[SIM_SWEEP_MAX_AXES];
 	unsigned n_axes;
@@ -44,6 +44,8 @@ static const struct arguments_option options[] = {
 	  "override a key, as in fabric.hosts=128" },
 	{ "json", 'o', "FILE", INTO(TEXT, json), "write the result as JSON" },
 	{ "report", 'r', "DIR", INTO(TEXT, report), "write a page with plots: DIR/index.html" },
+	{ "pcap", 0, "NODE=FILE", INTO(TEXT, pcap),
+	  "write what a node, or the host of this number, sends and receives, for Wireshark" },
 	{ "seed", 0, "N", INTO(TEXT, seed), "seed of all that is random (fabric.seed)" },
 	{ "sweep", 0, "PATH=A,B,...", TAKE(take_sweep),
 	  "simulate with each of these values; with several such options, with all combinations. "
@@ -60,6 +62,8 @@ static void check(const void *from, const struct argp_state *state)
 
 	if (arguments->config == NULL)
 		argp_error(state, "name a configuration, for example configs/sim/incast.json");
+	if (arguments->pcap != NULL && arguments->n_axes > 0)
+		argp_error(state, "--pcap is for one simulation, not for a sweep");
 	if (arguments->jobs > MOST_JOBS)
 		argp_error(state, "--jobs is at most %u", MOST_JOBS);
 	if (arguments->overrides.n + arguments->n_axes + 1 > ARGUMENTS_MAX_OVERRIDES)
@@ -145,18 +149,22 @@ static struct simulation_result *simulate(const struct arguments *arguments,
 {
 	const struct config *config = scenario->config;
 	struct sim_system_parameters system = { 0 };
+	struct simulation_capture capture;
 	const bool is_system =
 	    config->fabric.traffic.kind == SIM_TRAFFIC_SYSTEM && config->cluster.n_nodes > 0;
 	const struct simulation_parameters parameters = {
 		.fabric = &config->fabric,
 		.n_nodes = config->cluster.n_nodes,
 		.system = is_system ? &system : NULL,
+		.capture = arguments->pcap != NULL ? &capture : NULL,
 		.go_on = go,
 		.context = context,
 	};
 	struct simulation_result *result;
 	char error[SIM_ERROR_SIZE];
 
+	if (arguments->pcap != NULL && !sim_capture_read(&capture, arguments->pcap, config))
+		return NULL;
 	if (is_system)
 		system = sim_system_configured(config);
 	system.generators = scenario->generators.list;

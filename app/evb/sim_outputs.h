@@ -11,6 +11,9 @@
 
 #include <cjson/cJSON.h>
 
+#include "config/config.h"
+#include "simulation/simulation.h"
+
 struct sim_output {
 	FILE *file; // NULL: not open
 	char path[PATH_MAX];
@@ -22,6 +25,11 @@ bool sim_output_open(struct sim_output *output, const char *path);
 bool sim_output_open_report(struct sim_output *output, const char *directory);
 // Closes a file without a result; one that is not open is ignored, here and below.
 void sim_output_close(struct sim_output *output);
+
+// What `--pcap NODE=FILE` asks for. NODE: in a system the name of a node, otherwise the number of a
+// host. The path is a part of `text`. False: one line was printed.
+bool sim_capture_read(struct simulation_capture *capture, const char *text,
+		      const struct config *config);
 
 // Write the result and close the file. False: one line was printed. sim_output_report(): as
 // simulation_report(), without "version", which it adds.

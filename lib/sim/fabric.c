@@ -250,6 +250,7 @@ struct sim_fabric *sim_fabric_create(struct sim_engine *engine, const struct sim
 	fabric->engine = engine;
 	fabric->parameters = *parameters;
 	fabric->operations = *operations;
+	fabric->observed = SIM_NONE;
 	fabric->context = context;
 	fabric->random = random_fork(parameters->seed, 1);
 	fabric->first_free = SIM_NONE;

@@ -208,6 +208,20 @@ struct sim_storm {
 // by hosts, or by switches whose buffer for the link is at or below xon. Returns their number.
 uint32_t sim_storms(const struct sim_fabric *fabric, struct sim_storm *storms, uint32_t room);
 
+// Sees the frames of one host, and changes nothing. The functions must not call the fabric.
+struct sim_observer {
+	uint32_t host;
+	// The host begins to send a packet, or has received one, which deliver() gets next.
+	void (*packet)(void *context, const struct sim_packet *packet, bool is_sent);
+	// The host begins to send a PFC frame, or obeys one, with the times of some priorities.
+	void (*pause)(void *context, uint8_t priorities, const uint16_t quanta[SIM_MAX_PRIORITIES],
+		      bool is_sent);
+	void *context;
+};
+
+// From now on, one observer; it is copied.
+void sim_observe(struct sim_fabric *fabric, const struct sim_observer *observer);
+
 // Time that `bytes` of a frame and the overhead take on the link of a port, ps.
 uint64_t sim_port_time(const struct sim_fabric *fabric, uint32_t port, uint32_t bytes);
 

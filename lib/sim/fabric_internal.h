@@ -107,6 +107,8 @@ struct sim_fabric {
 	struct sim_totals totals;
 	struct sim_host_operations operations;
 	void *context;
+	uint32_t observed; // host; SIM_NONE: nobody observes
+	struct sim_observer observer;
 	uint32_t n_blocked; // ports and priorities that are paused or starved
 	bool looks_for_deadlock, has_deadlock;
 	size_t memory;

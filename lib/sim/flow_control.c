@@ -90,6 +90,9 @@ void sim_send_pause(struct sim_fabric *fabric, uint32_t number)
 		sim_at(fabric->engine, sim_flow_at(fabric, number, priority)->repeat_at,
 		       fabric->handlers[SIM_REPEATS_PAUSE], number, priority);
 	}
+	if (number == fabric->observed)
+		fabric->observer.pause(fabric->observer.context, port->pauses_due,
+				       port->host_quanta, true);
 	port->pauses_due = 0;
 	port->sending = (struct sim_sending){ .from = SIM_NONE };
 	port->is_sending = true;
@@ -129,6 +132,14 @@ static void end_pause(struct sim_fabric *fabric, uint32_t number, unsigned prior
 	tell_paused(fabric, number);
 }
 
+static void show_pause(const struct sim_fabric *fabric, unsigned priority, unsigned quanta)
+{
+	uint16_t all[SIM_MAX_PRIORITIES] = { 0 };
+
+	all[priority] = (uint16_t)quanta;
+	fabric->observer.pause(fabric->observer.context, (uint8_t)(1u << priority), all, false);
+}
+
 // The port has received a pause: data is the priority, and 16 bits of quanta.
 void sim_pauses(void *context, uint32_t number, uint32_t data)
 {
@@ -137,6 +148,8 @@ void sim_pauses(void *context, uint32_t number, uint32_t data)
 	const unsigned priority = data >> 16, quanta = data & 0xffff;
 	struct sim_flow *flow = sim_flow_at(fabric, number, priority);
 
+	if (number == fabric->observed)
+		show_pause(fabric, priority, quanta);
 	if (quanta == 0) {
 		end_pause(fabric, number, priority);
 		return;

@@ -68,6 +68,12 @@ void sim_host_pause(struct sim_fabric *fabric, uint32_t host, uint8_t priorities
 	sim_start(fabric, host);
 }
 
+void sim_observe(struct sim_fabric *fabric, const struct sim_observer *observer)
+{
+	fabric->observer = *observer;
+	fabric->observed = observer->host;
+}
+
 uint64_t sim_port_time(const struct sim_fabric *fabric, uint32_t port, uint32_t bytes)
 {
 	return sim_wire_time(fabric, &fabric->ports[port], bytes);

@@ -26,7 +26,8 @@ struct record {
 	uint32_t packets; // that are underway
 	uint32_t next;    // in the queue of its host, or of free records
 	bool is_lost;
-	uint64_t begun; // ps
+	uint64_t begun;  // ps
+	uint64_t number; // of messages before it
 };
 
 struct host {
@@ -47,6 +48,7 @@ struct sim_messages {
 	uint64_t *received;
 	struct record *records;
 	uint32_t n_records, free; // `free` is the first free record
+	uint64_t n_messages;
 	unsigned handler, paced_handler;
 	const char *error;
 	void (*deadlock)(void *context);
@@ -114,6 +116,7 @@ static void send_message(void *context, const struct sim_message *message)
 		.message = *message,
 		.left = message->bytes,
 		.begun = sim_now(messages->engine),
+		.number = messages->n_messages++,
 	};
 	append(messages, host, message->kind == 0 ? DATA_QUEUE : CONTROL_QUEUE, i);
 	messages->account.sent += message->kind == 0;
@@ -454,6 +457,21 @@ void sim_messages_destroy(struct sim_messages *messages)
 	free(messages->received);
 	free(messages->records);
 	free(messages);
+}
+
+struct sim_message_part sim_messages_part(const struct sim_messages *messages,
+					  const struct sim_packet *packet)
+{
+	const uint32_t i = (uint32_t)packet->user;
+
+	if ((packet->user & NOTIFICATION) != 0)
+		return (struct sim_message_part){
+			.message = { .from = messages->host_at[packet->source],
+				     .to = messages->host_at[packet->destination] },
+			.is_notification = true,
+		};
+	return (struct sim_message_part){ .number = messages->records[i].number,
+					  .message = messages->records[i].message };
 }
 
 struct sim_fabric *sim_messages_fabric(struct sim_messages *messages)

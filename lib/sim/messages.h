@@ -46,6 +46,16 @@ struct sim_messages *sim_messages_create(const struct sim_messages_parameters *p
 					 char *error);
 void sim_messages_destroy(struct sim_messages *messages);
 
+// What a packet that is underway carries.
+struct sim_message_part {
+	uint64_t number; // of the message, in the order in which they were sent
+	struct sim_message message;
+	bool is_notification; // a CNP for a packet of `message`, of which only the hosts are known
+};
+
+struct sim_message_part sim_messages_part(const struct sim_messages *messages,
+					  const struct sim_packet *packet);
+
 struct sim_fabric *sim_messages_fabric(struct sim_messages *messages);
 const struct sim_traffic_account *sim_messages_traffic(const struct sim_messages *messages);
 const struct sim_messages_account *sim_messages_account(const struct sim_messages *messages);

@@ -29,6 +29,8 @@ static void deliver(struct sim_fabric *fabric, uint32_t number)
 
 	fabric->totals.delivered++;
 	sim_free_packet(fabric, number);
+	if (packet.destination == fabric->observed)
+		fabric->observer.packet(fabric->observer.context, &packet, false);
 	fabric->operations.deliver(fabric->context, packet.destination, &packet);
 }
 

@@ -75,6 +75,8 @@ static void transmit(struct sim_fabric *fabric, uint32_t number, uint32_t packet
 	port->busy += end - now;
 	port->waited += now - packet->queued;
 	fabric->totals.hops++;
+	if (number == fabric->observed)
+		fabric->observer.packet(fabric->observer.context, packet, true);
 	sim_take_credit(fabric, number, packet->priority, packet->bytes);
 	sim_at(fabric->engine, end, fabric->handlers[SIM_PORT_SENT], number, 0);
 	sim_at(fabric->engine, arrives + port->delay, fabric->handlers[SIM_ARRIVES], packet_number,

@@ -37,6 +37,7 @@ struct sim_segment {
 	uint32_t size;    // bytes of payload
 	uint32_t length;  // of its block
 	uint32_t wire;    // bytes on the wire
+	uint32_t offset;  // of the payload in its block
 	uint16_t source;  // of the system
 	uint16_t builder; // of the system
 };

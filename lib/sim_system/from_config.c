@@ -63,5 +63,8 @@ struct sim_system_parameters sim_system_configured(const struct config *config)
 		.on_incomplete = config->events.on_incomplete,
 		.packing = config->sources.packing,
 		.ethernet = config->transport.kind == CONFIG_TRANSPORT_ETH,
+		.ether_type = config->transport.ether_type,
+		.udp_port = config->transport.udp_port,
+		.control_port = manager->control_port,
 	};
 }

@@ -15,6 +15,8 @@
 #define SIM_POLL_NS           UINT64_C(20000) // between two polls of a node while nothing arrives
 #define SIM_LATE_NS           UINT64_C(20000) // that a sleep lasts longer at most
 #define SIM_ETHERNET_OVERHEAD 20u             // bytes: preamble and gap
+#define SIM_IS_CONTROL \
+	1u // of `user` of a packet: the rest is the number of a frame, else of a segment
 
 // An event of the engine that can be moved to an earlier time.
 struct sim_wake {

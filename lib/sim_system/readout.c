@@ -61,6 +61,7 @@ static bool send_segment(void *context, const struct packet_segment *at,
 		.event = at->event,
 		.size = size,
 		.length = block->size,
+		.offset = at->offset,
 		.source = readout->sources[at->source],
 		.builder = (uint16_t)readout->builder,
 	};

@@ -74,7 +74,8 @@ struct sim_system_parameters {
 	enum on_incomplete on_incomplete;
 	uint32_t packing;
 	bool ethernet; // segments follow the Ethernet header: transport eth
-	uint8_t data_priority, control_priority; // of the fabric
+	uint16_t ether_type, udp_port, control_port; // of frames, for sim_system_frame() only
+	uint8_t data_priority, control_priority;     // of the fabric
 	const uint32_t *hosts; // [n_nodes]: host of the fabric of each node; NULL: its own number
 	uint64_t seed;
 };
@@ -135,6 +136,11 @@ struct sim_packets {
 };
 
 void sim_system_packets(const struct sim_system *system, struct sim_packets *packets);
+
+// Writes the frame of a packet that is in the fabric: all of it for control, the headers of a
+// segment, whose payload does not exist. Returns the number of bytes; 0: `room` is too small.
+size_t sim_system_frame(const struct sim_system *system, const struct sim_packet *packet,
+			uint8_t *bytes, size_t room);
 
 // Latencies of the events, ns.
 struct sim_latency {

@@ -11,7 +11,6 @@
 
 #define FCS_SIZE   4u
 #define LEAST_SIZE 64u // of a frame with its FCS
-#define IS_CONTROL 1u  // of `user`
 
 static uint32_t frame_bytes(uint32_t size)
 {
@@ -26,7 +25,7 @@ bool sim_wire_frame(void *context, unsigned peer, const uint8_t *bytes, size_t s
 	struct sim_system *system = node->system;
 	const uint32_t number = frames_put(&system->frames, node->number, peer, bytes, size);
 	const struct sim_packet packet = {
-		.user = (uint64_t)number << 1 | IS_CONTROL,
+		.user = (uint64_t)number << 1 | SIM_IS_CONTROL,
 		.source = node->host,
 		.destination = system->nodes[peer].host,
 		.flow = node->number * EVB_MAX_NODES + peer,
@@ -108,7 +107,7 @@ static void receive_segment(struct sim_node *node, uint32_t number)
 
 static void receive(struct sim_node *node, uint64_t user)
 {
-	if ((user & IS_CONTROL) != 0)
+	if ((user & SIM_IS_CONTROL) != 0)
 		receive_frame(node, (uint32_t)(user >> 1));
 	else
 		receive_segment(node, (uint32_t)(user >> 1));
@@ -170,7 +169,7 @@ static void dropped(void *context, const struct sim_packet *packet, uint32_t por
 
 	(void)port;
 	system->packets.by_cause[cause]++;
-	if ((packet->user & IS_CONTROL) != 0) {
+	if ((packet->user & SIM_IS_CONTROL) != 0) {
 		lose_frame(system, number);
 	} else {
 		system->packets.data_underway--;

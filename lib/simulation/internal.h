@@ -4,6 +4,8 @@
 // Declarations that the files of lib/simulation share. Internal to lib/simulation.
 #pragma once
 
+#include <pcap/pcap.h>
+
 #include "simulation/simulation.h"
 
 // Makes the topology; false: one line in error[SIM_ERROR_SIZE]. `n_nodes` as in struct
@@ -90,6 +92,22 @@ void series_begin(struct series *series, uint64_t now);
 // Adds a point for the time since the last one. A series that is full is left as it is.
 void series_add(struct series *series, uint64_t now, uint64_t queue_most,
 		struct simulation_series *out);
+
+// --- capture.c ---
+
+struct capture {
+	const struct simulation_capture *parameters;
+	const struct sim_engine *engine;
+	const struct sim_messages *messages; // NULL: traffic kind `system`
+	const struct sim_system *system;
+	pcap_t *pcap;
+	pcap_dumper_t *file;
+};
+
+// Begins the file. The capture stays where it is. False: one line in error[SIM_ERROR_SIZE].
+bool capture_begin(struct capture *capture, struct sim_fabric *fabric, uint32_t place, char *error);
+// Ends the file, if there is one. False: not all was written, one line in error[SIM_ERROR_SIZE].
+bool capture_end(struct capture *capture, char *error);
 
 // "host 3" or "switch 2".
 struct simulation_name {

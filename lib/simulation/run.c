@@ -17,10 +17,11 @@ struct run {
 	uint32_t *places;
 	struct sim_messages *messages; // NULL: traffic kind `system`
 	struct simulated_system system;
-	const struct sim_fabric *fabric;
+	struct sim_fabric *fabric;
 	struct simulation_samples *samples;
 	struct series series;
 	struct simulation_faults faults;
+	struct capture capture;
 	uint64_t slice; // ps between two calls of go_on()
 	bool is_stopped;
 };
@@ -70,6 +71,24 @@ static bool make_system(struct run *run, const struct simulation_parameters *par
 	return is_made;
 }
 
+static bool begin_capture(struct run *run, const struct simulation_capture *capture, char *error)
+{
+	const uint32_t n_hosts = run->topology.n_hosts;
+
+	if (capture == NULL)
+		return true;
+	if (capture->host >= n_hosts) {
+		snprintf(error, SIM_ERROR_SIZE, "there is no host %u, only 0 to %u", capture->host,
+			 n_hosts - 1);
+		return false;
+	}
+	run->capture = (struct capture){ .parameters = capture,
+					 .engine = run->engine,
+					 .messages = run->messages,
+					 .system = run->system.system };
+	return capture_begin(&run->capture, run->fabric, run->places[capture->host], error);
+}
+
 static bool prepare(struct run *run, const struct simulation_parameters *parameters, char *error)
 {
 	const struct config_fabric *fabric = parameters->fabric;
@@ -91,8 +110,7 @@ static bool prepare(struct run *run, const struct simulation_parameters *paramet
 	run->faults = (struct simulation_faults){
 		.configuration = fabric,
 		.engine = run->engine,
-		.fabric =
-		    is_system(parameters) ? run->system.fabric : sim_messages_fabric(run->messages),
+		.fabric = run->fabric,
 		.system = run->system.system,
 		.places = run->places,
 		.n_hosts = is_system(parameters) ? run->system.n_nodes : run->topology.n_hosts,
@@ -100,6 +118,7 @@ static bool prepare(struct run *run, const struct simulation_parameters *paramet
 	};
 	return run->samples != NULL &&
 	       series_make(&run->series, run->fabric, run->topology.n_hosts) &&
+	       begin_capture(run, parameters->capture, error) &&
 	       simulation_faults_begin(&run->faults, error);
 }
 
@@ -232,6 +251,7 @@ struct simulation_result *simulation_run(const struct simulation_parameters *par
 		snprintf(error, SIM_ERROR_SIZE, "no memory for the result");
 		is_done = take_result(&run, parameters, error);
 	}
+	is_done = capture_end(&run.capture, error) && is_done;
 	simulation_samples_destroy(run.samples);
 	series_free(&run.series);
 	sim_messages_destroy(run.messages);

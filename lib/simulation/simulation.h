@@ -21,11 +21,19 @@
 #define SIMULATION_MAX_WAITS  16u
 #define SIMULATION_MAX_POINTS 200u // of the time series
 
+// A file of what one host sends and receives, as libpcap writes it, with the times of the
+// simulation in nanoseconds. Payload of data does not exist: packets are cut behind their headers.
+struct simulation_capture {
+	const char *path;
+	uint32_t host; // its number in the results
+};
+
 struct simulation_parameters {
 	const struct config_fabric *fabric;
 	uint32_t n_nodes; // of the system; 0: none
 	// Traffic kind `system`: sim_system_configured(), and its generators. Otherwise NULL.
 	const struct sim_system_parameters *system;
+	const struct simulation_capture *capture; // NULL: none
 	// Called several times per second with the share of the time that was simulated. False:
 	// stop, and give what there is.
 	bool (*go_on)(void *context, double share);
