@@ -23,19 +23,12 @@ struct role *appliance_control(const struct appliance *appliance)
 	return control != PLAN_NONE ? appliance->roles[control] : NULL;
 }
 
-static int make_mail(struct mailbox mail[2], const char *kind, unsigned index, uint32_t depth,
-		     int node, char *error)
+static int make_mail(struct mailbox mail[2], uint32_t depth, int node, char *error)
 {
-	static const char *const ways[] = { "to", "of" };
-
-	for (unsigned i = 0; i < 2; i++) {
-		char name[RTE_RING_NAMESIZE];
-
-		snprintf(name, sizeof(name), "%s_%s%u", ways[i], kind, index);
-		if (!mailbox_make(&mail[i], name, depth, node))
-			return appliance_fail(error, "no memory for a mailbox of %u notes (%s)",
+	for (unsigned i = 0; i < 2; i++)
+		if (!mailbox_make(&mail[i], depth, node))
+			return appliance_fail(error, "no memory for a mailbox of %u messages (%s)",
 					      depth, rte_strerror(rte_errno));
-	}
 	return 0;
 }
 
@@ -44,7 +37,7 @@ static int make_offers(struct appliance *appliance, int node, char *error)
 {
 	uint32_t depth = plan_offers(appliance->config);
 
-	if (depth > 0 && !mailbox_make(&appliance->offers, "offers", depth, node))
+	if (depth > 0 && !mailbox_make(&appliance->offers, depth, node))
 		return appliance_fail(error, "no memory for a mailbox of %u offers (%s)", depth,
 				      rte_strerror(rte_errno));
 	return 0;
@@ -71,13 +64,12 @@ static int make_mailboxes(struct appliance *appliance, int node, char *error)
 	// Each token causes only a few messages, so that the mailbox is never full.
 	for (unsigned i = 0; i < config->n_builders; i++)
 		if (make_mail(
-			appliance->builder_mail[i], "builder", i,
+			appliance->builder_mail[i],
 			rte_align32pow2(8 * config->builders[i].slots + config->cluster.n_nodes),
 			node, error) != 0)
 			return -1;
 	for (unsigned i = 0; i < config->n_generators; i++)
-		if (make_mail(appliance->readout_mail[i], "readout", i, PLAN_MAILBOX_DEPTH, node,
-			      error) != 0)
+		if (make_mail(appliance->readout_mail[i], PLAN_MAILBOX_DEPTH, node, error) != 0)
 			return -1;
 	return make_offers(appliance, node, error);
 }

@@ -281,17 +281,20 @@ static void reclaim(struct builder *builder, uint64_t now)
 static unsigned serve_control(struct builder *builder, uint64_t now)
 {
 	struct mailbox *out = builder->parameters.to_control;
-	struct message messages[MESSAGES_MOST];
-	unsigned n = 0;
+	struct mailbox *in = builder->parameters.from_control;
+	const struct message *messages;
+	unsigned n;
 
 	if (out != NULL) {
 		reclaim(builder, now);
 		send_reports(builder, RTE_MIN(mailbox_room(out), MESSAGES_MOST));
 	}
-	if (out == NULL || mailbox_room(out) >= MESSAGES_MOST)
-		n = mailbox_take(builder->parameters.from_control, messages, MESSAGES_MOST);
+	if (out != NULL && mailbox_room(out) < MESSAGES_MOST)
+		return 0;
+	messages = mailbox_look(in, MESSAGES_MOST, &n);
 	for (unsigned i = 0; i < n; i++)
 		serve_message(builder, &messages[i], now);
+	mailbox_pass(in, n);
 	return n;
 }
 

@@ -39,14 +39,15 @@ static unsigned take_from(struct control *control, struct mailbox *mailbox, unsi
 			  void (*handle)(struct cluster_node *node, unsigned index,
 					 const struct message *message, uint64_t now))
 {
-	struct message messages[MESSAGES_MOST];
-	unsigned n = mailbox_take(mailbox, messages, MESSAGES_MOST);
+	unsigned n;
+	struct message *messages = mailbox_look(mailbox, MESSAGES_MOST, &n);
 
 	for (unsigned i = 0; i < n; i++) {
 		if (messages[i].kind == MESSAGE_FREED && messages[i].time != 0)
 			messages[i].time = control_ns(control, messages[i].time);
 		handle(control->node, index, &messages[i], control->now);
 	}
+	mailbox_pass(mailbox, n);
 	return n;
 }
 

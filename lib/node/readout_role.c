@@ -20,11 +20,13 @@ static struct readout_role *readout_of(const struct role *role)
 
 static unsigned handle_messages(struct readout_role *readout, uint64_t now)
 {
-	struct message messages[MESSAGES_MOST];
-	unsigned n = mailbox_take(readout->parameters.from_control, messages, MESSAGES_MOST);
+	struct mailbox *mailbox = readout->parameters.from_control;
+	unsigned n;
+	const struct message *messages = mailbox_look(mailbox, MESSAGES_MOST, &n);
 
 	for (unsigned i = 0; i < n; i++)
 		readout_logic_message(&readout->logic, &messages[i], now);
+	mailbox_pass(mailbox, n);
 	if (n > 0)
 		readout_logic_adapt(&readout->logic, now);
 	return n;

@@ -68,9 +68,9 @@ void role_bench_open_for(struct role_bench *bench, const char *events, bool gran
 		.links = bench->links,
 		.n_links = 2,
 	};
-	assert_true(mailbox_make(&bench->mail[0], "to", 64, 0));
+	assert_true(mailbox_make(&bench->mail[0], 64, 0));
 	parameters.from_control = &bench->mail[0];
-	assert_true(mailbox_make(&bench->mail[1], "from", 64, 0));
+	assert_true(mailbox_make(&bench->mail[1], 64, 0));
 	if (granted)
 		parameters.to_control = &bench->mail[1];
 	else

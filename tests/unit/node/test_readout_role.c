@@ -111,8 +111,8 @@ static void bench_open_with(struct bench *bench, bool tagged, const char *genera
 	assert_true(neighbours_make(bench->neighbours, 2));
 	source_table_make(bench->sources, bench->config->sources.ids,
 			  bench->config->sources.expected, bench->config->sources.n_ids);
-	assert_true(mailbox_make(&bench->to, "to_readout", 256, 0));
-	assert_true(mailbox_make(&bench->from, "from_readout", 256, 0));
+	assert_true(mailbox_make(&bench->to, 256, 0));
+	assert_true(mailbox_make(&bench->from, 256, 0));
 	make_role(bench, tagged);
 }
 

@@ -120,7 +120,7 @@ static void make_peers(struct readout_bench *bench, const char *roce)
 		peer->n_builders = peer->config->n_builders;
 		builder += peer->n_builders;
 		neighbours_set(&bench->neighbours, 1 + i, peer_macs[i]);
-		assert_true(mailbox_make(&peer->offers, names[i], 1024, 0));
+		assert_true(mailbox_make(&peer->offers, 1024, 0));
 		readout_bench_revive(bench, i);
 	}
 }
