@@ -11,7 +11,7 @@
 
 #define RATE_MEASURE_US 20000
 #define CLOCK_RENEWALS  16  // per second
-#define MESSAGES_MOST   16u // handled in one poll, in each direction
+#define MESSAGES_MOST   32u // handled in one poll, in each direction
 #define RECLAIM_POLLS   8u  // polls between two searches for slots that consumers have released
 #define GRACE_PART      50u // of a second: for data that a source sent before it was excluded
 #define PATIENCE        10u // deadlines that a granted event waits for a segment, at least 1 s
@@ -283,15 +283,14 @@ static unsigned serve_control(struct builder *builder, uint64_t now)
 	struct mailbox *out = builder->parameters.to_control;
 	struct mailbox *in = builder->parameters.from_control;
 	const struct message *messages;
-	unsigned n;
+	unsigned most = MESSAGES_MOST, n;
 
 	if (out != NULL) {
 		reclaim(builder, now);
 		send_reports(builder, RTE_MIN(mailbox_room(out), MESSAGES_MOST));
+		most = RTE_MIN(mailbox_room(out), MESSAGES_MOST); // each may have a response
 	}
-	if (out != NULL && mailbox_room(out) < MESSAGES_MOST)
-		return 0;
-	messages = mailbox_look(in, MESSAGES_MOST, &n);
+	messages = mailbox_look(in, most, &n);
 	for (unsigned i = 0; i < n; i++)
 		serve_message(builder, &messages[i], now);
 	mailbox_pass(in, n);

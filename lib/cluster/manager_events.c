@@ -8,13 +8,6 @@
 #define REPEAT_PART  2u   // of the deadline; longest time until grants are repeated
 #define QUIET_NS     UINT64_C(200000000)
 
-struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, uint32_t token)
-{
-	struct manager_builder *at = &manager->builders[builder];
-
-	return token < at->n ? &at->entries[token] : NULL;
-}
-
 // The system-wide number of a node's builder, or CLUSTER_NONE.
 static unsigned builder_of(const struct cluster_manager *manager, unsigned node, unsigned index)
 {
@@ -410,10 +403,8 @@ static uint64_t bytes_on_wire(struct cluster_manager *manager, unsigned index, u
 }
 
 static void finish(struct cluster_manager *manager, unsigned builder, uint32_t token,
-		   enum sched_outcome outcome, uint64_t now)
+		   struct entry *entry, enum sched_outcome outcome, uint64_t now)
 {
-	struct entry *entry = manager_entry(manager, builder, token);
-
 	if (sched_done(manager->sched, builder, entry->event, token, entry->generation,
 		       entry->attempt, outcome, bytes_on_wire(manager, builder, entry->bytes),
 		       now) != SCHED_OK) {
@@ -438,7 +429,7 @@ void manager_take_back(struct cluster_manager *manager, unsigned builder, uint32
 	if (entry->state == ENTRY_PERMITTED)
 		manager_set_state(manager, builder, entry, ENTRY_RECALLED);
 	else
-		finish(manager, builder, token, SCHED_FAILED, now);
+		finish(manager, builder, token, entry, SCHED_FAILED, now);
 }
 
 static bool is_current(const struct entry *entry, uint64_t event, uint32_t generation,
@@ -484,7 +475,8 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 	case CTRL_COMPLETE:
 	case CTRL_INCOMPLETE:
 		if (entry->state == ENTRY_RECALLED) {
-			finish(manager, builder, done->slot, SCHED_FAILED, now); // it is held
+			finish(manager, builder, done->slot, entry, SCHED_FAILED,
+			       now); // it is held
 			break;
 		}
 		manager_set_state(manager, builder, entry, ENTRY_SETTLED);
@@ -492,38 +484,37 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 		break;
 	case CTRL_DISCARDED:
 		manager->view.discarded++;
-		finish(manager, builder, done->slot, SCHED_INCOMPLETE, now);
+		finish(manager, builder, done->slot, entry, SCHED_INCOMPLETE, now);
 		break;
 	default:
-		finish(manager, builder, done->slot, SCHED_FAILED, now);
+		finish(manager, builder, done->slot, entry, SCHED_FAILED, now);
 		break;
 	}
 }
 
 static void count_published(struct cluster_manager *manager, unsigned builder, uint32_t token,
-			    uint64_t now)
+			    struct entry *entry, uint64_t now)
 {
-	const struct entry *entry = manager_entry(manager, builder, token);
 	const bool incomplete = entry->outcome == CTRL_INCOMPLETE;
 
 	manager->view.incomplete += incomplete;
 	manager->view.complete += !incomplete;
 	manager->view.missing += entry->n_missing;
 	manager->view.repeated += manager_maybe_published(manager, entry->event);
-	finish(manager, builder, token, incomplete ? SCHED_INCOMPLETE : SCHED_COMPLETE, now);
+	finish(manager, builder, token, entry, incomplete ? SCHED_INCOMPLETE : SCHED_COMPLETE, now);
 }
 
 void manager_published(struct cluster_manager *manager, unsigned node,
 		       const struct ctrl_progress *progress, uint64_t now)
 {
 	unsigned builder = builder_of(manager, node, progress->builder);
-	const struct entry *entry;
+	struct entry *entry;
 
 	if (manager->sched == NULL || builder == CLUSTER_NONE)
 		return;
 	entry = manager_entry(manager, builder, progress->slot);
 	if (is_current(entry, progress->event, progress->generation, progress->attempt))
-		count_published(manager, builder, progress->slot, now);
+		count_published(manager, builder, progress->slot, entry, now);
 	else
 		manager->view.stale++;
 }
@@ -542,7 +533,7 @@ void manager_published_unasked(struct cluster_manager *manager, unsigned node,
 		return;
 	}
 	note_built(manager, &manager->builders[builder], entry, done, now);
-	count_published(manager, builder, done->slot, now);
+	count_published(manager, builder, done->slot, entry, now);
 }
 
 static size_t put_release(const struct cluster_manager *manager, uint8_t bytes[CTRL_RELEASE_SIZE])

@@ -310,7 +310,14 @@ bool manager_make_publishers(struct cluster_manager *manager);
 void manager_remember(struct cluster_manager *manager, uint64_t event, unsigned builder);
 
 // manager_events.c
-struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, uint32_t token);
+// The entry of a builder's token; NULL if the builder has no such token.
+static inline struct entry *manager_entry(struct cluster_manager *manager, unsigned builder,
+					  uint32_t token)
+{
+	struct manager_builder *at = &manager->builders[builder];
+
+	return token < at->n ? &at->entries[token] : NULL;
+}
 void manager_send_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		       const struct entry *entry, enum ctrl_step step);
 void manager_grant(struct cluster_manager *manager, uint64_t now);

@@ -146,10 +146,11 @@ static bool send_some(struct readout_logic *logic, uint64_t now)
 // Reports an event that a builder requested as sent; false if the mailbox is full.
 static bool report_sent(struct readout_logic *logic)
 {
-	struct message message = logic->grant;
+	struct message message;
 
-	if ((message.flags & MESSAGE_REQUESTED) == 0)
+	if ((logic->grant.flags & MESSAGE_REQUESTED) == 0)
 		return true;
+	message = logic->grant;
 	message.kind = MESSAGE_SENT;
 	return logic->parameters.output->to_control(logic->parameters.context, &message);
 }
@@ -165,22 +166,32 @@ static bool interrupt(struct readout_logic *logic)
 	return true;
 }
 
-bool readout_logic_step(struct readout_logic *logic, uint64_t now)
+// Ends the current event, whose segments are all sent; false if that must wait.
+static bool end_event(struct readout_logic *logic)
 {
-	if (!next_event(logic, now))
-		return false;
-	if (!readout_logic_is_sent(logic)) {
-		if (!find_destination(logic, now))
-			return false;
-		if (!readout_logic_is_sent(logic) && readout_window_is_over(logic, now))
-			return interrupt(logic);
-		if (!readout_logic_is_sent(logic))
-			return send_some(logic, now);
-	}
 	if (!logic->parameters.output->finish(logic->parameters.context) || !report_sent(logic))
 		return false;
 	logic->sending = false;
 	readout_end_phase(logic);
 	counter_add(&logic->counters->events, 1);
+	return true;
+}
+
+bool readout_logic_step(struct readout_logic *logic, uint64_t now)
+{
+	if (!next_event(logic, now))
+		return false;
+	if (readout_logic_is_sent(logic))
+		return end_event(logic);
+	if (!find_destination(logic, now))
+		return false;
+	if (readout_logic_is_sent(logic))
+		return end_event(logic);
+	if (readout_window_is_over(logic, now))
+		return interrupt(logic);
+	if (!send_some(logic, now))
+		return false;
+	if (readout_logic_is_sent(logic))
+		(void)end_event(logic); // or the next step does
 	return true;
 }

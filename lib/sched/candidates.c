@@ -82,12 +82,27 @@ static void count(struct sched_candidates *candidates, struct sched_group *group
 		candidates->n_fresh[kind] += (uint32_t)((group->n[kind] > 0) - had);
 }
 
+// The builder's blocks, which were `before`, have changed in its life or its credits. Returns 1 if
+// it is live now, and was not; -1 for the reverse.
+static int change_credit(struct sched_candidates *candidates, struct sched_group *group,
+			 const struct sched_builder *builder, uint32_t before)
+{
+	const uint32_t blocks = builder->blocks;
+	const int live = ((blocks & SCHED_BLOCKS_LIFE) == 0) - ((before & SCHED_BLOCKS_LIFE) == 0);
+	const int credit = has_credit(blocks) - has_credit(before);
+
+	group->weight += (uint32_t)(live * (int)builder->weight);
+	if (credit != 0)
+		count(candidates, group, CANDIDATES_CREDIT, credit);
+	return live;
+}
+
 void candidates_update(struct sched *sched, struct sched_builder *builder, uint32_t blocks)
 {
 	struct sched_candidates *candidates = &sched->candidates;
 	struct sched_group *group = &candidates->groups[builder->group];
 	uint32_t before = builder->blocks;
-	int live, credit, held, ready;
+	int live = 0, held, ready;
 
 	if (before == blocks) {
 		if (blocks == 0 && builder->free != builder->ranked &&
@@ -97,14 +112,11 @@ void candidates_update(struct sched *sched, struct sched_builder *builder, uint3
 		}
 		return;
 	}
-	live = ((blocks & SCHED_BLOCKS_LIFE) == 0) - ((before & SCHED_BLOCKS_LIFE) == 0);
-	credit = has_credit(blocks) - has_credit(before);
 	held = is_held(blocks) - is_held(before);
 	ready = (blocks == 0) - (before == 0);
 	builder->blocks = blocks;
-	group->weight += (uint32_t)(live * (int)builder->weight);
-	if (credit != 0)
-		count(candidates, group, CANDIDATES_CREDIT, credit);
+	if (((before ^ blocks) & (SCHED_BLOCKS_LIFE | SCHED_BLOCK_CREDIT)) != 0)
+		live = change_credit(candidates, group, builder, before);
 	if (held != 0)
 		count(candidates, group, CANDIDATES_HELD, held);
 	if (blocks == 0)

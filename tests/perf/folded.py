@@ -19,7 +19,7 @@ OWN, AUTO = "own lcore", "auto"
 class Work:
     """What the nodes send: sources in all, fragments of at most so many bytes, `packing` in an MFP.
     size: the law of their sizes; without it all have the same. variants: different MFPs per source,
-    sent in turn."""
+    sent in turn. in_flight: events that the sources hold until they are released."""
 
     sources: int = 2
     fragment: int = 200
@@ -27,6 +27,7 @@ class Work:
     slots: int = 256
     size: dict = dataclasses.field(default=None, hash=False)
     variants: int = 4
+    in_flight: int = 256
 
     @property
     def load(self):
@@ -48,7 +49,7 @@ class Folded(cluster.System):
             "events": {"deadline": "2s"},
             "idle": {"policy": idle},
             "event_manager": {"mode": "push", "shaping": "linear-shift", "heartbeat": "100ms",
-                              "heartbeat_timeout": "5s"},
+                              "heartbeat_timeout": "5s", "source_buffer": load.in_flight},
             "builders": [{"name": "b0", "slots": load.slots, "slot_size": load.load.slot_bytes}],
             "nodes": [{
                 "name": name, "manager": name == "a",

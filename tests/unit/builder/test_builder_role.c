@@ -112,6 +112,34 @@ static void granted__data_waits_for_its_grant(void **state)
 	role_bench_close(&bench);
 }
 
+// The mailboxes of a builder with one slot have 16 places.
+static void granted__messages_are_served_while_one_response_fits(void **state)
+{
+	const struct message other = { .kind = MESSAGE_FREED };
+	struct role_bench bench;
+	struct message got;
+
+	(void)state;
+	role_bench_open_for(&bench, "", true);
+	while (mailbox_room(&bench.mail[1]) > 1)
+		assert_true(mailbox_put(&bench.mail[1], &other));
+	tell(&bench, MESSAGE_PUBLISH, 0, 0); // is not held: refused
+	tell(&bench, MESSAGE_PUBLISH, 2, 0);
+	role_bench_poll(&bench);
+	assert_int_equal(mailbox_room(&bench.mail[1]), 0);
+	role_bench_poll(&bench);
+	while (mailbox_take(&bench.mail[1], &got, 1) == 1 && got.kind == MESSAGE_FREED)
+		;
+	assert_int_equal(got.kind, MESSAGE_REFUSED);
+	assert_int_equal(got.event, 0);
+	assert_true(mailbox_is_empty(&bench.mail[1]));
+	role_bench_poll(&bench);
+	assert_int_equal(mailbox_take(&bench.mail[1], &got, 1), 1);
+	assert_int_equal(got.kind, MESSAGE_REFUSED);
+	assert_int_equal(got.event, 1);
+	role_bench_close(&bench);
+}
+
 // Nor does it wait for ever: what was on its way to a builder that died is granted to no other.
 static void granted__data_without_a_grant_is_dropped(void **state)
 {
@@ -465,6 +493,7 @@ int main(void)
 		cmocka_unit_test(poll__serves_the_links_in_turn),
 		cmocka_unit_test(bundle__blocks_are_placed_and_wait_in_turn),
 		cmocka_unit_test(granted__data_waits_for_its_grant),
+		cmocka_unit_test(granted__messages_are_served_while_one_response_fits),
 		cmocka_unit_test(granted__data_without_a_grant_is_dropped),
 		cmocka_unit_test(granted__overtaken_event_stays_open),
 		cmocka_unit_test(granted__released_slots_are_reported_soon),
