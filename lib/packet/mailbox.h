@@ -6,7 +6,9 @@
 // reads the messages in the ring.
 //
 // Not an rte_ring: this would copy a message in words of 4 bytes, into the ring and out of it
-// again, which costs 100 instructions per message more.
+// again, which costs 100 instructions per message more. And it would go round all of its memory,
+// which has room for the most messages that may ever wait: each message would be written to a line
+// that is in no near cache. Here an empty mailbox begins anew at its first place.
 #pragma once
 
 #include <stdatomic.h>
@@ -19,15 +21,21 @@
 
 #include "packet/message.h"
 
-// Numbers of messages count from 0 modulo 2^32. Each side has a cache line that only it writes.
+#define MAILBOX_NEAR 64u // places that are used while the consumer keeps up
+#define MAILBOX_PART 8u  // behind them, each so many places the mailbox may begin anew
+
+// Places are counted from 0 modulo 2^32, including those that are left out when the mailbox begins
+// anew. Each side has a cache line that only it writes.
 struct mailbox_ring {
 	uint32_t mask; // number of places - 1
 	struct {
-		atomic_uint n_put; // messages that were ever put
-		uint32_t seen;     // n_taken when the producer last read it
+		atomic_uint n_put; // places that were used or left out
+		// The places from n_taken to before `start` are left out. Written before n_put.
+		atomic_uint start;
+		uint32_t seen; // n_taken when the producer last read it
 	} producer __attribute__((aligned(RTE_CACHE_LINE_SIZE)));
 	struct {
-		atomic_uint n_taken; // messages that were ever taken
+		atomic_uint n_taken; // places whose messages were taken, or that were left out
 	} consumer __attribute__((aligned(RTE_CACHE_LINE_SIZE)));
 	struct message messages[] __attribute__((aligned(RTE_CACHE_LINE_SIZE)));
 };
@@ -57,15 +65,40 @@ static inline void mailbox_free(struct mailbox *mailbox)
 	mailbox->ring = NULL;
 }
 
+// The first place of which the message was not taken, `taken` or behind those that are left out.
+// Both sides may call it.
+static inline uint32_t mailbox_first(struct mailbox *mailbox, uint32_t taken, uint32_t put)
+{
+	const uint32_t start =
+	    atomic_load_explicit(&mailbox->ring->producer.start, memory_order_relaxed);
+
+	// For the consumer `start` may be newer than `put`: then the mailbox is empty for it.
+	return (int32_t)(start - taken) > 0 && (int32_t)(put - start) > 0 ? start : taken;
+}
+
 // Producer only: how many messages can be put now.
 static inline unsigned mailbox_room(struct mailbox *mailbox)
 {
 	struct mailbox_ring *ring = mailbox->ring;
+	const uint32_t put = atomic_load_explicit(&ring->producer.n_put, memory_order_relaxed);
 
-	ring->producer.seen = atomic_load_explicit(&ring->consumer.n_taken, memory_order_acquire);
-	return ring->mask + 1 -
-	       (atomic_load_explicit(&ring->producer.n_put, memory_order_relaxed) -
-		ring->producer.seen);
+	ring->producer.seen = mailbox_first(
+	    mailbox, atomic_load_explicit(&ring->consumer.n_taken, memory_order_acquire), put);
+	return ring->mask + 1 - (put - ring->producer.seen);
+}
+
+// Producer only. Returns the place of the next message: `at`, or, if the mailbox is empty, the
+// first place of the ring.
+static inline uint32_t mailbox_begin_anew(struct mailbox *mailbox, uint32_t at)
+{
+	struct mailbox_ring *ring = mailbox->ring;
+
+	if (mailbox_room(mailbox) <= ring->mask)
+		return at;
+	at = (at | ring->mask) + 1;
+	ring->producer.seen = at;
+	atomic_store_explicit(&ring->producer.start, at, memory_order_relaxed);
+	return at;
 }
 
 // Producer only. False if the mailbox is full: the producer retains the message and tries again
@@ -73,10 +106,12 @@ static inline unsigned mailbox_room(struct mailbox *mailbox)
 static inline bool mailbox_put(struct mailbox *mailbox, const struct message *message)
 {
 	struct mailbox_ring *ring = mailbox->ring;
-	const uint32_t at = atomic_load_explicit(&ring->producer.n_put, memory_order_relaxed);
+	uint32_t at = atomic_load_explicit(&ring->producer.n_put, memory_order_relaxed);
 
 	if (unlikely(at - ring->producer.seen > ring->mask) && mailbox_room(mailbox) == 0)
 		return false;
+	if (unlikely((at & ring->mask) >= MAILBOX_NEAR && at % MAILBOX_PART == 0))
+		at = mailbox_begin_anew(mailbox, at);
 	ring->messages[at & ring->mask] = *message;
 	atomic_store_explicit(&ring->producer.n_put, at + 1, memory_order_release);
 	return true;
@@ -93,10 +128,14 @@ static inline bool mailbox_is_empty(struct mailbox *mailbox)
 static inline struct message *mailbox_look(struct mailbox *mailbox, unsigned most, unsigned *n)
 {
 	struct mailbox_ring *ring = mailbox->ring;
-	const uint32_t at = atomic_load_explicit(&ring->consumer.n_taken, memory_order_relaxed);
+	const uint32_t taken = atomic_load_explicit(&ring->consumer.n_taken, memory_order_relaxed);
+	const uint32_t put = atomic_load_explicit(&ring->producer.n_put, memory_order_acquire);
+	const uint32_t at = mailbox_first(mailbox, taken, put);
 	const uint32_t first = at & ring->mask, until_end = ring->mask + 1 - first;
 
-	*n = atomic_load_explicit(&ring->producer.n_put, memory_order_acquire) - at;
+	if (unlikely(at != taken))
+		atomic_store_explicit(&ring->consumer.n_taken, at, memory_order_relaxed);
+	*n = put - at;
 	if (*n > most)
 		*n = most;
 	if (*n > until_end)
