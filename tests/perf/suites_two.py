@@ -11,8 +11,9 @@ from paths import Kernel
 from runs import Table, Target
 from suites_cluster import need_root
 
-SMALL = Work(sources=2)
-SEVERAL = Work(sources=6)
+# As many small events as are built while a CPU is away for a time slice.
+SMALL = Work(sources=2, slots=512, in_flight=1024)
+SEVERAL = Work(sources=6, slots=512, in_flight=1024)
 LARGE = Work(sources=6, fragment=100, packing=1000, slots=64)
 NAMES = {SMALL: "200 B x 2", SEVERAL: "200 B x 6", LARGE: "1000 x 100 B x 6"}
 
