@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST_OPTIONS      48
 #define FIRST_KEY         256 // of options without a letter: above all letters
@@ -46,9 +47,31 @@ static double read_positive(const char *text, const struct argp_state *state, co
 	return value;
 }
 
+// Nanoseconds. A bare number is in seconds.
+static uint64_t read_time(const char *text, const struct argp_state *state, const char *option)
+{
+	char seconds[UNITS_TEXT_SIZE];
+	const size_t length = strlen(text);
+
+	if (length > 0 && length < sizeof(seconds) - 1 && strspn(text, "0123456789.") == length) {
+		snprintf(seconds, sizeof(seconds), "%ss", text);
+		text = seconds;
+	}
+	return arguments_quantity(UNITS_TIME, text, state, option);
+}
+
+static double read_duration(const char *text, const struct argp_state *state, const char *option)
+{
+	const uint64_t ns = read_time(text, state, option);
+
+	if (ns == 0)
+		argp_error(state, "%s: must be above 0", option);
+	return (double)ns / 1e9;
+}
+
 static unsigned read_interval(const char *text, const struct argp_state *state, const char *option)
 {
-	uint64_t ns = arguments_quantity(UNITS_TIME, text, state, option);
+	uint64_t ns = read_time(text, state, option);
 
 	if (ns < LEAST_INTERVAL_NS || ns > MOST_INTERVAL_NS)
 		argp_error(state, "%s: %s is out of range 100ms..1min", option, text);
@@ -81,7 +104,6 @@ static error_t store(const struct arguments_option *option, void *arguments, con
 	static const enum units_kind units[] = {
 		[ARGUMENTS_COUNT] = UNITS_COUNT,
 		[ARGUMENTS_SIZE] = UNITS_SIZE,
-		[ARGUMENTS_TIME] = UNITS_TIME,
 	};
 	void *to = (char *)arguments + option->offset;
 	char name[32];
@@ -96,6 +118,12 @@ static error_t store(const struct arguments_option *option, void *arguments, con
 		return 0;
 	case ARGUMENTS_POSITIVE:
 		*(double *)to = read_positive(text, state, name);
+		return 0;
+	case ARGUMENTS_TIME:
+		*(uint64_t *)to = read_time(text, state, name);
+		return 0;
+	case ARGUMENTS_DURATION:
+		*(double *)to = read_duration(text, state, name);
 		return 0;
 	case ARGUMENTS_INTERVAL:
 		*(unsigned *)to = read_interval(text, state, name);
@@ -136,11 +164,23 @@ static bool is_filled(const struct arguments_option *option, const void *argumen
 	       *(const char *const *)((const char *)arguments + option->offset) != NULL;
 }
 
+static bool has_letter(const struct arguments_command *command, int letter)
+{
+	for (const struct arguments_option *option = command->options; !is_end(option); option++)
+		if (option->kind > ARGUMENTS_ALIAS && option->letter == letter)
+			return true;
+	return false;
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	const struct parsing *parsing = state->input;
 	const struct arguments_command *command = parsing->command;
 
+	if (key == 'h' && !has_letter(command, 'h')) {
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	}
 	if (key == ARGP_KEY_END && command->check != NULL)
 		command->check(parsing->arguments, state);
 	for (const struct arguments_option *option = command->options; !is_end(option); option++) {
@@ -169,7 +209,7 @@ int arguments_parse(const struct arguments_command *command, int argc, char **ar
 	for (const struct arguments_option *option = command->options; !is_end(option); option++) {
 		if (option->name == NULL && option->kind != ARGUMENTS_NONE)
 			continue;
-		assert(n + 1 < MOST_OPTIONS);
+		assert(n + 2 < MOST_OPTIONS);
 		options[n++] = (struct argp_option){
 			.name = option->name,
 			.key = key_of(command, option),
@@ -178,6 +218,8 @@ int arguments_parse(const struct arguments_command *command, int argc, char **ar
 			.doc = option->help,
 		};
 	}
+	if (!has_letter(command, 'h'))
+		options[n++] = (struct argp_option){ .key = 'h', .flags = OPTION_HIDDEN };
 	argp_err_exit_status = 1;
 	return argp_parse(&argp, argc, argv, 0, NULL, &parsing) != 0;
 }

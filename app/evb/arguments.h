@@ -46,7 +46,8 @@ struct arguments_option {
 		ARGUMENTS_POSITIVE, // double, above 0, at most 1e15
 		ARGUMENTS_COUNT,    // uint64_t
 		ARGUMENTS_SIZE,     // uint64_t, bytes
-		ARGUMENTS_TIME,     // uint64_t, ns
+		ARGUMENTS_TIME,     // uint64_t, ns; a bare number is in seconds, also below
+		ARGUMENTS_DURATION, // double, s, above 0
 		ARGUMENTS_INTERVAL, // unsigned, ms: between two readings, 100ms to 1min
 		ARGUMENTS_OVERRIDE, // struct overrides
 		ARGUMENTS_NAME,     // struct arguments_names

@@ -71,7 +71,7 @@ static const struct arguments_option options[] = {
 	  "MFPs a source and second (default: as fast as it goes)" },
 	{ "events", 'n', "N", INTO(TEXT, events),
 	  "MFPs a source, then the end of run (default: until stopped)" },
-	{ "duration", 'd', "SECONDS", INTO(POSITIVE, session.duration), "stop after this time" },
+	{ "duration", 'd', "TIME", INTO(DURATION, session.duration), "stop after this time" },
 	{ "summary", 0, "FILE", INTO(TEXT, session.summary), "write the final account as JSON" },
 	{ "set", 'S', "PATH=VALUE", INTO(OVERRIDE, overrides),
 	  "override a key of the composed configuration, as in generators[0].faults.loss=0.01" },

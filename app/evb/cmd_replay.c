@@ -11,7 +11,7 @@
 #include "wire/net.h"
 #include "wire/roce.h"
 
-#define DEADLINE_DEFAULT "1s"
+#define DEADLINE_DEFAULT UINT64_C(1000000000) // ns
 #define LOOK_AT          10000 // packets, among which one of RoCE makes a capture one of RoCE
 
 struct arguments {
@@ -39,8 +39,8 @@ static const struct arguments_option options[] = {
 	{ "source-map", 0, "FILE", INTO(TEXT, source_map), "give banks their own source ids back" },
 	{ "speed", 0, "FACTOR", TAKE(take_speed),
 	  "of the captured speed; default: as fast as it goes" },
-	{ "deadline", 0, "TIME", INTO(TEXT, roce.deadline),
-	  "how long an event waits for missing data (default " DEADLINE_DEFAULT ")" },
+	{ "deadline", 0, "TIME", INTO(TIME, roce.deadline_ns),
+	  "how long an event waits for missing data (default 1s)" },
 	{ "summary", 0, "FILE", INTO(TEXT, session.summary), "write the final account as JSON" },
 	{ "set", 0, "PATH=VALUE", INTO(OVERRIDE, overrides),
 	  "override a key of the composed configuration" },
@@ -181,7 +181,7 @@ static int replay_roce(struct arguments *arguments)
 
 int cmd_replay(int argc, char **argv)
 {
-	struct arguments arguments = { .roce = { .deadline = DEADLINE_DEFAULT } };
+	struct arguments arguments = { .roce = { .deadline_ns = DEADLINE_DEFAULT } };
 	struct capture_summary *learned;
 	char error[SOURCE_ERROR_SIZE];
 	int status;

@@ -23,7 +23,7 @@ static void take_log(void *arguments, const char *text, const struct argp_state 
 }
 
 static const struct arguments_option options[] = {
-	{ "duration", 'd', "SECONDS", INTO(POSITIVE, session.duration), "stop after this time" },
+	{ "duration", 'd', "TIME", INTO(DURATION, session.duration), "stop after this time" },
 	{ "events", 'n', "N", INTO(POSITIVE, events),
 	  "have each generator send N MFPs a source, then end the run" },
 	{ "node", 'N', "NAME", INTO(TEXT, node),

@@ -5,6 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_version.h>
+
+#include "base/spelling.h"
+#include "commit.h"
+
 #define PREFIX 4 // "evb "
 
 struct command {
@@ -55,6 +60,20 @@ static int help_with(struct command *command)
 	return command->run(2, arguments);
 }
 
+static int refuse(const char *name)
+{
+	struct spelling_nearest nearest = { NULL, 0 };
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		spelling_compare(&nearest, name, commands[i].name + PREFIX);
+	if (nearest.name)
+		fprintf(stderr, "evb: there is no command \"%s\"; did you mean \"%s\"?\n", name,
+			nearest.name);
+	else
+		fprintf(stderr, "evb: there is no command \"%s\"; evb --help lists them\n", name);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct command *command;
@@ -72,7 +91,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (strcmp(argv[1], "--version") == 0) {
-		printf("evb %s\n", EVB_VERSION);
+		printf("evb %s (%s), %s\n", EVB_VERSION, EVB_COMMIT, rte_version());
 		return 0;
 	}
 	command = find(argv[1]);
@@ -80,6 +99,5 @@ int main(int argc, char **argv)
 		argv[1] = command->name;
 		return command->run(argc - 1, argv + 1);
 	}
-	fprintf(stderr, "evb: there is no command \"%s\"; evb --help lists them\n", argv[1]);
-	return 1;
+	return refuse(argv[1]);
 }

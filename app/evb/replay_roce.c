@@ -92,7 +92,7 @@ void replay_compose_builder(cJSON *root, const struct replay_roce *replay, uint6
 	compose_text(root, "builders[0].name", "b0");
 	compose_number(root, "builders[0].slots", (double)choose_slots(largest_open, slot_size));
 	compose_number(root, "builders[0].slot_size", (double)slot_size);
-	compose_text(root, "events.deadline", replay->deadline);
+	compose_number(root, "events.deadline", (double)replay->deadline_ns);
 }
 
 void replay_compose_generator(cJSON *root, const struct replay_roce *replay, const char *kind)

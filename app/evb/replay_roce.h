@@ -11,7 +11,7 @@
 
 struct replay_roce {
 	const char *capture;
-	const char *deadline;
+	uint64_t deadline_ns; // for which an event waits for missing data
 	double speed;
 	// IP and MAC address of another appliance; NULL: this process builds the events.
 	const char *to, *to_mac;

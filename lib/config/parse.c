@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/spelling.h"
 #include "config/internal.h"
 
 __attribute__((format(printf, 2, 3))) static size_t path_append(struct config_reader *reader,
@@ -79,55 +80,17 @@ int config_fail_type(struct config_reader *reader, const char *expected, const c
 	return config_fail(reader, "expected %s, found %s", expected, type_name(item));
 }
 
-static unsigned smallest(unsigned a, unsigned b, unsigned c)
-{
-	unsigned least = a < b ? a : b;
-	return least < c ? least : c;
-}
-
-#define NEAR_MAXIMUM 32 // characters of the longest unknown key for which a similar one is searched
-
-// The Levenshtein distance: the number of insertions, deletions and replacements of characters that
-// turn a into b.
-static unsigned edit_distance(const char *a, const char *b)
-{
-	unsigned row[NEAR_MAXIMUM + 1];
-	size_t n_b = strlen(b);
-
-	for (unsigned j = 0; j <= n_b; j++)
-		row[j] = j;
-	for (unsigned i = 0; a[i]; i++) {
-		unsigned diagonal = row[0];
-		row[0] = i + 1;
-		for (unsigned j = 1; j <= n_b; j++) {
-			unsigned above = row[j];
-			row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i] != b[j - 1]));
-			diagonal = above;
-		}
-	}
-	return row[n_b];
-}
-
 static int fail_unknown_key(struct config_reader *reader, const struct config_object *object,
 			    const char *name)
 {
-	const char *nearest = NULL;
-	unsigned nearest_distance = 4; // a larger distance is no misspelling
+	struct spelling_nearest nearest = { NULL, 0 };
 
 	config_path_key(reader, name);
-	if (strlen(name) > NEAR_MAXIMUM)
+	for (unsigned i = 0; i < object->n_keys; i++)
+		spelling_compare(&nearest, name, object->keys[i].name);
+	if (!nearest.name)
 		return config_fail(reader, "unknown key");
-	for (unsigned i = 0; i < object->n_keys; i++) {
-		const char *known = object->keys[i].name;
-		unsigned distance = edit_distance(name, known);
-		if (distance < nearest_distance && distance < strlen(known)) {
-			nearest = known;
-			nearest_distance = distance;
-		}
-	}
-	if (!nearest)
-		return config_fail(reader, "unknown key");
-	return config_fail(reader, "unknown key, did you mean \"%s\"?", nearest);
+	return config_fail(reader, "unknown key, did you mean \"%s\"?", nearest.name);
 }
 
 static int find_key(const struct config_object *object, const char *name)

@@ -126,6 +126,20 @@ def test_bad_options():
             process = work.evb(*arguments)
             check_equal(process.status, 1, f"status of {process.describe()}")
             check(process.errors(), f"no message from {process.describe()}")
+        errors = work.evb("recrd").errors()
+        check('did you mean "record"?' in errors, errors)
+
+
+def test_short_help_and_times():
+    """-h is --help where it has no other meaning. A bare number is in seconds."""
+    with evbtest.Workspace() as work:
+        check_equal(work.evb("run", "-h").output(), work.evb("run", "--help").output(), "help")
+        for interval, accepted in (("0.05", False), ("0.5", True), ("90", False), ("250ms", True)):
+            errors = work.evb("top", "--interval", interval, "--no-such").errors()
+            check_equal("out of range" not in errors, accepted, f"--interval {interval}: {errors}")
+        for duration in ("1", "1s", "1000ms", "0.001ks"):
+            errors = work.evb("run", "--duration", duration, "no-such-file.json").errors()
+            check_equal("--duration" in errors, duration == "0.001ks", errors)
 
 
 # --- the end of a run --------------------------------------------------------------------------
