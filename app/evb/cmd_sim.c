@@ -19,7 +19,7 @@
 #define MOST_JOBS     1024u
 
 struct arguments {
-	const char *config, *json, *report, *pcap, *seed;
+	const char *config, *json, *report, *pcap, *trace, *seed;
 	struct overrides overrides;
 	struct sim_axis axes[SIM_SWEEP_MAX_AXES];
 	unsigned n_axes;
@@ -46,6 +46,8 @@ static const struct arguments_option options[] = {
 	{ "report", 'r', "DIR", INTO(TEXT, report), "write a page with plots: DIR/index.html" },
 	{ "pcap", 0, "NODE=FILE", INTO(TEXT, pcap),
 	  "write what a node, or the host of this number, sends and receives, for Wireshark" },
+	{ "trace", 0, "FILE", INTO(TEXT, trace),
+	  "write a time line of messages, events, pauses, losses and faults, for Perfetto" },
 	{ "seed", 0, "N", INTO(TEXT, seed), "seed of all that is random (fabric.seed)" },
 	{ "sweep", 0, "PATH=A,B,...", TAKE(take_sweep),
 	  "simulate with each of these values; with several such options, with all combinations. "
@@ -62,8 +64,8 @@ static void check(const void *from, const struct argp_state *state)
 
 	if (arguments->config == NULL)
 		argp_error(state, "name a configuration, for example configs/sim/incast.json");
-	if (arguments->pcap != NULL && arguments->n_axes > 0)
-		argp_error(state, "--pcap is for one simulation, not for a sweep");
+	if ((arguments->pcap != NULL || arguments->trace != NULL) && arguments->n_axes > 0)
+		argp_error(state, "--pcap and --trace are for one simulation, not for a sweep");
 	if (arguments->jobs > MOST_JOBS)
 		argp_error(state, "--jobs is at most %u", MOST_JOBS);
 	if (arguments->overrides.n + arguments->n_axes + 1 > ARGUMENTS_MAX_OVERRIDES)
@@ -144,7 +146,7 @@ static bool load_scenario(struct scenario *scenario, const struct arguments *arg
 }
 
 static struct simulation_result *simulate(const struct arguments *arguments,
-					  const struct scenario *scenario,
+					  const struct scenario *scenario, FILE *trace,
 					  bool (*go)(void *context, double share), void *context)
 {
 	const struct config *config = scenario->config;
@@ -157,6 +159,7 @@ static struct simulation_result *simulate(const struct arguments *arguments,
 		.n_nodes = config->cluster.n_nodes,
 		.system = is_system ? &system : NULL,
 		.capture = arguments->pcap != NULL ? &capture : NULL,
+		.trace = trace,
 		.go_on = go,
 		.context = context,
 	};
@@ -204,7 +207,7 @@ static int run_one(const struct arguments *arguments)
 {
 	struct progress progress = { .begun_ns = tick_clock_monotonic_ns(),
 				     .is_terminal = isatty(STDERR_FILENO) };
-	struct sim_output json = { 0 }, report = { 0 };
+	struct sim_output json = { 0 }, report = { 0 }, trace = { 0 };
 	struct simulation_result *result = NULL;
 	struct scenario scenario;
 	bool is_done = false;
@@ -212,17 +215,25 @@ static int run_one(const struct arguments *arguments)
 	if (!load_scenario(&scenario, arguments, arguments->overrides.list, arguments->overrides.n))
 		return 1;
 	if (sim_output_open(&json, arguments->json) &&
-	    sim_output_open_report(&report, arguments->report))
-		result = simulate(arguments, &scenario, go_on, &progress);
+	    sim_output_open_report(&report, arguments->report) &&
+	    sim_output_open(&trace, arguments->trace))
+		result = simulate(arguments, &scenario, sim_output_begin(&trace), go_on, &progress);
 	free_scenario(&scenario);
 	if (progress.is_shown)
 		fprintf(stderr, "\r\033[K");
 	if (result != NULL) {
 		simulation_print(result, stdout);
+		if (result->trace_cut > 0)
+			fprintf(stderr,
+				"evb sim: %s: has the first %u elements, not the %llu behind them: "
+				"simulate a shorter time\n",
+				arguments->trace, SIMULATION_MAX_TRACE,
+				(unsigned long long)result->trace_cut);
 		is_done = write_result(arguments, result, &json, &report);
 	}
 	sim_output_close(&json);
 	sim_output_close(&report);
+	sim_output_close(&trace);
 	simulation_free(result);
 	return is_done ? 0 : 1;
 }
@@ -252,7 +263,7 @@ static cJSON *run_point(void *context, const char *const *values, unsigned n_val
 		overrides[n++] = values[i];
 	if (!load_scenario(&scenario, arguments, overrides, n))
 		return NULL;
-	result = simulate(arguments, &scenario, always, NULL);
+	result = simulate(arguments, &scenario, NULL, always, NULL);
 	free_scenario(&scenario);
 	json = result != NULL ? simulation_json(result, true) : NULL;
 	simulation_free(result);

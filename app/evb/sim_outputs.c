@@ -86,6 +86,13 @@ static bool empty(const struct sim_output *output)
 	return ftruncate(fileno(output->file), 0) == 0 || errno == EINVAL;
 }
 
+FILE *sim_output_begin(struct sim_output *output)
+{
+	if (output->file != NULL && !empty(output))
+		(void)fail(output->path);
+	return output->file;
+}
+
 static bool end(struct sim_output *output, bool is_written)
 {
 	is_written = fclose(output->file) == 0 && is_written;

@@ -23,6 +23,8 @@ struct sim_output {
 bool sim_output_open(struct sim_output *output, const char *path);
 // The page of a report, in a directory that is made if it does not exist.
 bool sim_output_open_report(struct sim_output *output, const char *directory);
+// Empties the file, so that the simulation writes to it. NULL: it is not open.
+FILE *sim_output_begin(struct sim_output *output);
 // Closes a file without a result; one that is not open is ignored, here and below.
 void sim_output_close(struct sim_output *output);
 

@@ -22,6 +22,7 @@
 
 #include "sim/engine.h"
 #include "sim/topology.h"
+#include "sim/tracer.h"
 
 #define SIM_MAX_PRIORITIES   8u
 #define SIM_MAX_PACKET_BYTES 65535u
@@ -139,6 +140,8 @@ struct sim_fabric_parameters {
 	uint64_t deadlock_interval; // 0: never
 
 	uint32_t max_packets; // in the fabric at a time, 1 to SIM_MAX_PACKETS
+
+	const struct sim_tracer *tracer; // outlives the fabric; NULL: none
 };
 
 // Output queues, store and forward, strict priority, PFC for priority 0 of 1, shortest paths by

@@ -7,6 +7,14 @@
 // free bytes of the receiver's buffer.
 #include "sim/fabric_internal.h"
 
+static void trace(const struct sim_fabric *fabric, uint32_t port, bool is_blocked)
+{
+	const struct sim_tracer *tracer = fabric->parameters.tracer;
+
+	if (tracer != NULL)
+		tracer->blocked(tracer->context, port, is_blocked);
+}
+
 // A port and priority can send no more: from now on a deadlock is looked for.
 static void block(struct sim_fabric *fabric, uint32_t port, unsigned priority)
 {
@@ -14,6 +22,7 @@ static void block(struct sim_fabric *fabric, uint32_t port, unsigned priority)
 
 	sim_flow_at(fabric, port, priority)->paused_since = now;
 	fabric->n_blocked++;
+	trace(fabric, port, true);
 	if (fabric->looks_for_deadlock || fabric->parameters.deadlock_interval == 0)
 		return;
 	fabric->looks_for_deadlock = true;
@@ -26,6 +35,7 @@ static void unblock(struct sim_fabric *fabric, uint32_t port, unsigned priority)
 	fabric->ports[port].paused_time +=
 	    sim_now(fabric->engine) - sim_flow_at(fabric, port, priority)->paused_since;
 	fabric->n_blocked--;
+	trace(fabric, port, false);
 }
 
 void sim_input(struct sim_fabric *fabric, uint32_t number, unsigned priority, uint32_t bytes)

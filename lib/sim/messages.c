@@ -49,6 +49,7 @@ struct sim_messages {
 	struct record *records;
 	uint32_t n_records, free; // `free` is the first free record
 	uint64_t n_messages;
+	const struct sim_tracer *tracer; // NULL: none
 	unsigned handler, paced_handler;
 	const char *error;
 	void (*deadlock)(void *context);
@@ -264,6 +265,9 @@ static void end_packet(struct sim_messages *messages, uint32_t i)
 
 	if (--record->packets > 0 || record->left > 0)
 		return;
+	if (messages->tracer != NULL)
+		messages->tracer->message(messages->tracer->context, &message, record->number,
+					  record->begun, is_lost);
 	free_record(messages, i);
 	if (is_lost) {
 		messages->account.lost++;
@@ -398,6 +402,7 @@ static bool make_traffic(struct sim_messages *messages,
 		.bytes_per_second = parameters->packet / packet_seconds,
 		.seed = parameters->seed,
 		.engine = parameters->engine,
+		.tracer = parameters->fabric->tracer,
 		.send = send_message,
 		.network = messages,
 	};
@@ -433,6 +438,7 @@ struct sim_messages *sim_messages_create(const struct sim_messages_parameters *p
 	messages->engine = parameters->engine;
 	messages->n_hosts = parameters->topology->n_hosts;
 	messages->packet = parameters->packet;
+	messages->tracer = parameters->fabric->tracer;
 	messages->free = NONE;
 	messages->deadlock = parameters->deadlock;
 	messages->context = parameters->context;

@@ -15,7 +15,10 @@ void sim_free_packet(struct sim_fabric *fabric, uint32_t packet)
 void sim_drop(struct sim_fabric *fabric, uint32_t number, uint32_t port, enum sim_cause cause)
 {
 	const struct sim_packet packet = fabric->packets[number];
+	const struct sim_tracer *tracer = fabric->parameters.tracer;
 
+	if (tracer != NULL)
+		tracer->dropped(tracer->context, port, cause);
 	fabric->ports[port].drops[cause]++;
 	fabric->totals.dropped[cause]++;
 	sim_free_packet(fabric, number);

@@ -25,6 +25,7 @@
 
 #include "base/histogram.h"
 #include "sim/engine.h"
+#include "sim/tracer.h"
 
 #define SIM_TRAFFIC_MAX_CREDITS 1024u
 
@@ -83,7 +84,8 @@ struct sim_traffic_parameters {
 	uint32_t n_hosts;        // at least 2
 	double bytes_per_second; // of messages, that the link of a host can carry
 	uint64_t seed;
-	struct sim_engine *engine; // must outlive the model
+	struct sim_engine *engine;       // must outlive the model
+	const struct sim_tracer *tracer; // same; NULL: none
 	// Sends a message behind all that its host has sent. The network must call
 	// sim_traffic_sent() and sim_traffic_delivered(), but not within this call.
 	void (*send)(void *network, const struct sim_message *message);

@@ -249,6 +249,7 @@ static void take_data(struct daqpipe *daqpipe, const struct sim_message *data)
 	if (has_barrier(daqpipe))
 		daqpipe->in_flight--;
 	if (event->received == daqpipe->n_hosts) {
+		traffic_trace(base, data->to, event->begun);
 		base->account.complete++;
 		histogram_add(&base->account.latency,
 			      (sim_now(base->parameters.engine) - event->begun) / SIM_NANOSECOND);

@@ -65,6 +65,7 @@ static void delivered(struct sim_traffic *traffic, const struct sim_message *mes
 	if (incast->round - message->about > MOST_ROUNDS ||
 	    ++incast->arrived[place] < incast->senders)
 		return;
+	traffic_trace(traffic, RECEIVER, incast->begun[place]);
 	traffic->account.complete++;
 	histogram_add(&traffic->account.latency,
 		      (sim_now(traffic->parameters.engine) - incast->begun[place]) /

@@ -44,6 +44,15 @@ static inline uint64_t traffic_time(const struct sim_traffic *traffic, double by
 			  0.5);
 }
 
+// An event is complete.
+static inline void traffic_trace(const struct sim_traffic *traffic, uint32_t host, uint64_t begun)
+{
+	const struct sim_tracer *tracer = traffic->parameters.tracer;
+
+	if (tracer != NULL)
+		tracer->event(tracer->context, host, begun);
+}
+
 static inline void traffic_send(struct sim_traffic *traffic, const struct sim_message *message)
 {
 	traffic->parameters.send(traffic->parameters.network, message);

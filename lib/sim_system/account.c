@@ -26,11 +26,16 @@ void sim_account_announced(struct sim_readout *readout, uint64_t end)
 
 void sim_account_published(void *context, uint64_t event, uint64_t now)
 {
-	struct sim_system *system = ((struct sim_node_builder *)context)->node->system;
+	const struct sim_node *node = ((struct sim_node_builder *)context)->node;
+	struct sim_system *system = node->system;
 	const struct sim_announced *announced = &system->announced[event & system->announced_mask];
+	const struct sim_tracer *tracer = system->parameters.tracer;
 
-	if (announced->event == event && announced->at != 0)
-		histogram_add(&system->latency.published, now - announced->at);
+	if (announced->event != event || announced->at == 0)
+		return;
+	histogram_add(&system->latency.published, now - announced->at);
+	if (tracer != NULL)
+		tracer->event(tracer->context, node->number, announced->at * SIM_NANOSECOND);
 }
 
 const struct sim_latency *sim_system_latency(const struct sim_system *system)

@@ -78,6 +78,7 @@ struct sim_system_parameters {
 	uint8_t data_priority, control_priority;     // of the fabric
 	const uint32_t *hosts; // [n_nodes]: host of the fabric of each node; NULL: its own number
 	uint64_t seed;
+	const struct sim_tracer *tracer; // NULL: none
 };
 
 struct sim_system;

@@ -109,6 +109,28 @@ bool capture_begin(struct capture *capture, struct sim_fabric *fabric, uint32_t 
 // Ends the file, if there is one. False: not all was written, one line in error[SIM_ERROR_SIZE].
 bool capture_end(struct capture *capture, char *error);
 
+// --- trace.c ---
+
+struct trace {
+	FILE *file; // NULL: there is no time line
+	bool is_system;
+	const struct sim_engine *engine;
+	const struct sim_fabric *fabric;
+	uint32_t n_hosts;
+	bool *is_named;           // [ports]
+	uint64_t n, cut;          // elements that were written, and those that were not
+	uint64_t n_events;        // of these
+	struct sim_tracer tracer; // for the fabric and what sends over it
+};
+
+// Begins the file. The trace stays where it is.
+void trace_make(struct trace *trace, FILE *file, bool is_system, struct sim_engine *engine);
+// The fabric exists; without a file nothing is done. False: no memory.
+bool trace_begin(struct trace *trace, const struct sim_fabric *fabric, uint32_t n_hosts);
+// Ends the time line, if there is one; the file stays open. False: not all was written, one line in
+// error[SIM_ERROR_SIZE].
+bool trace_end(struct trace *trace, const struct config_fabric *fabric, char *error);
+
 // "host 3" or "switch 2".
 struct simulation_name {
 	char text[32];

@@ -22,6 +22,7 @@ struct run {
 	struct series series;
 	struct simulation_faults faults;
 	struct capture capture;
+	struct trace trace;
 	uint64_t slice; // ps between two calls of go_on()
 	bool is_stopped;
 };
@@ -103,6 +104,10 @@ static bool prepare(struct run *run, const struct simulation_parameters *paramet
 	if (run->result == NULL || run->engine == NULL || run->places == NULL)
 		return false;
 	sim = simulation_fabric(fabric, &run->topology);
+	if (parameters->trace != NULL) {
+		trace_make(&run->trace, parameters->trace, is_system(parameters), run->engine);
+		sim.tracer = &run->trace.tracer;
+	}
 	if (!(is_system(parameters) ? make_system(run, parameters, &sim, error)
 				    : make_messages(run, fabric, &sim, error)))
 		return false;
@@ -117,6 +122,7 @@ static bool prepare(struct run *run, const struct simulation_parameters *paramet
 		.n_links = run->topology.n_links,
 	};
 	return run->samples != NULL &&
+	       trace_begin(&run->trace, run->fabric, run->topology.n_hosts) &&
 	       series_make(&run->series, run->fabric, run->topology.n_hosts) &&
 	       begin_capture(run, parameters->capture, error) &&
 	       simulation_faults_begin(&run->faults, error);
@@ -252,6 +258,9 @@ struct simulation_result *simulation_run(const struct simulation_parameters *par
 		is_done = take_result(&run, parameters, error);
 	}
 	is_done = capture_end(&run.capture, error) && is_done;
+	is_done = trace_end(&run.trace, parameters->fabric, error) && is_done;
+	if (is_done)
+		run.result->trace_cut = run.trace.cut;
 	simulation_samples_destroy(run.samples);
 	series_free(&run.series);
 	sim_messages_destroy(run.messages);

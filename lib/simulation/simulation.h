@@ -19,7 +19,8 @@
 #include "sim_system/system.h"
 
 #define SIMULATION_MAX_WAITS  16u
-#define SIMULATION_MAX_POINTS 200u // of the time series
+#define SIMULATION_MAX_POINTS 200u    // of the time series
+#define SIMULATION_MAX_TRACE  200000u // messages, events, pauses, losses of a time line
 
 // A file of what one host sends and receives, as libpcap writes it, with the times of the
 // simulation in nanoseconds. Payload of data does not exist: packets are cut behind their headers.
@@ -34,6 +35,7 @@ struct simulation_parameters {
 	// Traffic kind `system`: sim_system_configured(), and its generators. Otherwise NULL.
 	const struct sim_system_parameters *system;
 	const struct simulation_capture *capture; // NULL: none
+	FILE *trace; // receives a time line as JSON of Chrome and Perfetto; NULL: none
 	// Called several times per second with the share of the time that was simulated. False:
 	// stop, and give what there is.
 	bool (*go_on)(void *context, double share);
@@ -88,9 +90,10 @@ struct simulation_result {
 	struct sim_wait deadlock[SIMULATION_MAX_WAITS];
 	uint32_t n_deadlock; // 0: none was found
 	struct sim_storm storms[SIMULATION_MAX_WAITS];
-	uint32_t n_storms; // at the end
-	uint64_t n_events; // that the engine has handled
-	size_t memory;     // bytes of the engine and the fabric
+	uint32_t n_storms;  // at the end
+	uint64_t trace_cut; // elements that the time line had no room for
+	uint64_t n_events;  // that the engine has handled
+	size_t memory;      // bytes of the engine and the fabric
 };
 
 // NULL: one line in error[SIM_ERROR_SIZE]; it begins with a key if that is wrong. The caller frees

@@ -47,6 +47,7 @@ bool simulated_system_make(struct simulated_system *simulated, struct sim_engine
 	if (topology->n_hosts < system.system->n_nodes)
 		return fail(error, "fabric.hosts: there are more nodes than hosts");
 	system.engine = engine;
+	system.tracer = fabric->tracer;
 	system.hosts = places;
 	system.seed = parameters->fabric->seed;
 	system.data_priority = DATA_PRIORITY;

@@ -126,7 +126,7 @@ def test_refused():
                 ((INCAST, "--set", "fabric.duration=1h", "--pcap", "1=/nonexistent/x"),
                  "/nonexistent/x: No such file"),
                 ((INCAST, "--pcap", f"1={file}", "--sweep", "fabric.seed=1,2"),
-                 "--pcap is for one simulation"),
+                 "--pcap and --trace are for one simulation"),
                 ((INCAST, "--pcap", "0=/dev/full"), "/dev/full: No space left")):
             result = sim(work, *arguments, status=1)
             check(expected in result.describe(), f"{expected}: {result.describe()}")
