@@ -23,8 +23,8 @@
 
 #include "base/histogram.h"
 #include "evring/evb_reader.h"
+#include "mfp_checker.h"
 #include "perf_tool.h"
-#include "source/pattern.h"
 #include "wire/mep.h"
 
 #define SLEEP_MS 100 // longest wait before a look at the signal
@@ -43,6 +43,7 @@ struct consumer {
 	uint64_t last_ns;
 	uint64_t events, bytes, incomplete;
 	uint64_t wrong; // of TOUCH_CHECK
+	struct mfp_checker checker;
 	struct histogram complete, seen, total;
 };
 
@@ -67,7 +68,8 @@ static uint64_t sum_bytes(const uint8_t *bytes, size_t length)
 }
 
 // Whether the MFP is whole, of this event, and has the bytes that its source generated.
-static bool mfp_is_right(const struct mep *mep, unsigned index, uint64_t event_id)
+static bool mfp_is_right(struct mfp_checker *checker, const struct mep *mep, unsigned index,
+			 uint64_t event_id)
 {
 	size_t room;
 	const uint8_t *bytes = mep_mfp_bytes(mep, index, &room);
@@ -76,17 +78,17 @@ static bool mfp_is_right(const struct mep *mep, unsigned index, uint64_t event_i
 	return mfp_decode(bytes, room, &mfp) == WIRE_OK && mfp.header.n_fragments > 0 &&
 	       mfp.header.source_id == mep_source_id(mep, index) &&
 	       mfp.header.event_id == event_id && !mfp_nothing_usable(&mfp) &&
-	       pattern_check_mfp(&mfp) == 0;
+	       mfp_checker_is_right(checker, &mfp, bytes);
 }
 
-static bool event_is_right(const struct evb_event *event)
+static bool event_is_right(struct mfp_checker *checker, const struct evb_event *event)
 {
 	struct mep mep;
 
 	if (mep_decode(event->data, event->length, &mep) != WIRE_OK || mep.n_mfps == 0)
 		return false;
 	for (unsigned i = 0; i < mep.n_mfps; i++)
-		if (!mfp_is_right(&mep, i, event->event_id))
+		if (!mfp_is_right(checker, &mep, i, event->event_id))
 			return false;
 	return true;
 }
@@ -105,7 +107,7 @@ static void look(struct consumer *consumer, const struct evb_event *event)
 	if (consumer->touch == TOUCH_ALL)
 		consumer->sum += sum_bytes(event->data, event->length);
 	if (consumer->touch == TOUCH_CHECK)
-		consumer->wrong += !event_is_right(event);
+		consumer->wrong += !event_is_right(&consumer->checker, event);
 	if (now < consumer->start_ns ||
 	    (consumer->window > 0 && now > consumer->start_ns + (uint64_t)(consumer->window * 1e9)))
 		return;
