@@ -64,6 +64,30 @@ def test_result():
                         if port["to"].startswith("host")), "received bytes")
 
 
+FAULTS = {"link_rate": "10Gb/s", "duration": "300ms", "traffic": {"kind": "system"}}
+STORM = [{"kind": "host-pause", "node": "bu0", "begin": "100ms"}]
+
+
+def test_faults():
+    """A file that a system deploys is simulated with a storm of pauses, which the result names; a
+    fault of a node that is not there is refused, by `evb check`, too."""
+    system = os.path.join(evbtest.REPOSITORY, "configs", "cluster-4x2.json")
+    with evbtest.Workspace() as work:
+        file = work.path("result.json")
+        fabric = {**FAULTS, "faults": STORM}
+        result = sim(work, system, "--json", file, "--set", f"fabric={json.dumps(fabric)}")
+        check("storm       host 5 pauses switch 0 since 100.00" in result.output(), result.describe())
+        storm = load(file)["storms"]
+        check_equal([(one["by"], one["pauses"]) for one in storm],
+                    [("host 5", "switch 0")], "storms")
+        wrong = json.dumps({**FAULTS, "faults": [{"kind": "silent", "node": "bu9"}]})
+        for command in ("sim", "check"):
+            result = work.evb(command, system, "--set", f"fabric={wrong}")
+            check_equal(result.status, 1, result.describe())
+            check('fabric.faults[0].node: there is no node "bu9"' in result.errors(),
+                  result.describe())
+
+
 def test_sweep():
     """The file of a sweep does not depend on --jobs; points that are done are not done again."""
     with evbtest.Workspace() as work:
