@@ -31,7 +31,7 @@ struct event {
 };
 
 struct list {
-	uint32_t first, last; // `last` is valid if there is a first one
+	uint32_t first, last; // both NONE: empty
 };
 
 // The lists of a digit.
@@ -51,8 +51,8 @@ struct sim_engine {
 	uint64_t reached; // no event is earlier
 	uint64_t now;
 	uint32_t first_free;
-	uint32_t room, used; // of `events`, of which number 0 stays unused
-	struct list due;
+	uint32_t room, used;  // of `events`, of which number 0 stays unused
+	uint32_t due;         // the first of those that are next
 	uint32_t levels_used; // bitmap: those with events
 	struct level levels[DIGITS];
 
@@ -110,36 +110,22 @@ static inline unsigned digit_of(unsigned bit)
 	return digits[bit];
 }
 
-// Puts an event into its list. Returns false if the list was empty, and has it alone now.
-static inline bool append(struct event *events, struct list *list, uint32_t event)
-{
-	const bool has_some = list->first != NONE;
-
-	events[event].next = NONE;
-	if (has_some)
-		events[list->last].next = event;
-	else
-		list->first = event;
-	list->last = event;
-	return has_some;
-}
-
+// Puts an event into its list. Whether the list has one already cannot be predicted, so nothing
+// depends on a branch: the successor of no event is that of number 0, which is not read.
 static inline void put(struct sim_engine *engine, uint32_t event)
 {
 	struct event *events = engine->events;
 	const uint64_t time = events[event].time, differs = time ^ engine->reached;
-	unsigned number, value;
-	struct level *level;
+	const unsigned number = digit_of(63 - (unsigned)__builtin_clzll(differs | 1));
+	const unsigned value = (unsigned)(time >> (number * DIGIT_BITS)) & (VALUES - 1);
+	struct level *level = &engine->levels[number];
+	struct list *list = &level->lists[value];
+	const uint32_t first = list->first, last = list->last;
 
-	if (differs == 0) {
-		append(events, &engine->due, event);
-		return;
-	}
-	number = digit_of(63 - (unsigned)__builtin_clzll(differs));
-	value = (unsigned)(time >> (number * DIGIT_BITS)) & (VALUES - 1);
-	level = &engine->levels[number];
-	if (append(events, &level->lists[value], event))
-		return;
+	events[event].next = NONE;
+	events[last].next = event;
+	list->first = first != NONE ? first : event;
+	list->last = event;
 	level->values[value / 64] |= UINT64_C(1) << value % 64;
 	level->words |= 1u << value / 64;
 	engine->levels_used |= 1u << number;
@@ -191,7 +177,7 @@ static inline void take_list(struct sim_engine *engine, unsigned number, unsigne
 {
 	struct level *level = &engine->levels[number];
 
-	level->lists[value].first = NONE;
+	level->lists[value] = (struct list){ NONE, NONE };
 	level->values[value / 64] &= level->values[value / 64] - 1;
 	if (level->values[value / 64] == 0)
 		level->words &= level->words - 1;
@@ -226,7 +212,7 @@ static bool advance(struct sim_engine *engine, uint64_t until)
 	take_list(engine, number, value);
 	engine->reached = begin;
 	if (is_due) {
-		engine->due = list;
+		engine->due = list.first;
 		return true;
 	}
 	for (uint32_t event = list.first, next; event != NONE; event = next) {
@@ -240,7 +226,7 @@ bool sim_run(struct sim_engine *engine, uint64_t until)
 {
 	engine->is_stopped = false;
 	while (engine->error == NULL && !engine->is_stopped) {
-		const uint32_t number = engine->due.first;
+		const uint32_t number = engine->due;
 		struct event *event;
 		const struct handler *handler;
 		uint32_t index, what;
@@ -254,7 +240,7 @@ bool sim_run(struct sim_engine *engine, uint64_t until)
 		index = event->index;
 		what = event->what;
 		engine->now = event->time;
-		engine->due.first = event->next;
+		engine->due = event->next;
 		event->next = engine->first_free;
 		engine->first_free = number;
 		engine->pending--;

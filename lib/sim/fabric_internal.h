@@ -22,15 +22,15 @@ struct sim_sending {
 	uint32_t priority;
 };
 
-// The times of a simulation go by in misses of the first cache: what a packet needs of a port, a
-// queue and a flow does not cross cache lines, and of a port it is in the first one and, for the
-// counters, in the second one.
+// A large part of a simulation's time is spent waiting for memory. Therefore records begin at cache
+// lines, and a port has what each packet needs in its first line and the counters in its second
+// one.
 #define SIM_CACHE_LINE 64u
 
 struct sim_sender {
-	_Alignas(SIM_CACHE_LINE)
-	    uint64_t byte_time; // ps, SIM_FRACTION_BITS of fraction; 0: the link is down
-	uint64_t delay;         // ps, of the cable, and of what follows it
+	// Time per byte, ps, SIM_FRACTION_BITS of fraction; 0: the link is down.
+	_Alignas(SIM_CACHE_LINE) uint64_t byte_time;
+	uint64_t delay; // ps, of the cable, and of what follows it
 	double loss;
 	uint32_t peer;
 	uint32_t node;
