@@ -277,8 +277,9 @@ static void reclaim(struct builder *builder, uint64_t now)
 		(void)assembly_reclaim(builder->assembly, now);
 }
 
-// Exchanges messages with the control role. Returns the number of messages that were served.
-static unsigned serve_control(struct builder *builder, uint64_t now)
+// Exchanges messages with the control role. Returns the number of messages that were served. It is
+// not inlined: the loop over segments in builder_poll() has more registers without it.
+__attribute__((noinline)) static unsigned serve_control(struct builder *builder, uint64_t now)
 {
 	struct mailbox *out = builder->parameters.to_control;
 	struct mailbox *in = builder->parameters.from_control;
