@@ -3,10 +3,10 @@
 #include "appliance/plan.h"
 
 #include "cluster/cluster.h"
-#include "cluster/on_wire.h"
 #include "node/control_role.h"
 #include "port/headroom.h"
 #include "port/pause_state.h"
+#include "system/on_wire.h"
 #include "wire/net.h"
 
 #define FCS_BYTES 4u

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <stdarg.h>
 
-#include "cluster/event_rate.h"
 #include "pacing/spill.h"
 #include "store/block_memory.h"
 #include "store/block_window.h"
 #include "store/ring_store.h"
+#include "system/event_rate.h"
 
 // A store with blocks of one length.
 struct capacity {

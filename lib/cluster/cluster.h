@@ -31,11 +31,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cluster/system.h"
 #include "control/endpoint.h"
 #include "sched/sched.h"
-
-#define CLUSTER_NONE 0xFFFFu
+#include "system/system.h"
 
 // The part of the configuration that the node and the manager both use.
 struct cluster_parameters {
@@ -88,38 +86,6 @@ struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint)
 // sets the handlers, the nodes, the session, the epoch, the key, the heartbeats and the time.
 struct control_parameters cluster_endpoint_parameters(unsigned n_nodes, uint32_t mtu);
 
-// The readout nodes (nodes with generators). The rank of a readout node is its position among them
-// in the order of node numbers; it is also its position in the order of sending.
-struct cluster_readouts {
-	uint16_t *of_node; // [n_nodes of the system]: rank, or CLUSTER_NONE
-	uint16_t *nodes;   // [n]: node number of each rank
-	unsigned n;
-};
-
-// False if memory ran out.
-bool cluster_readouts_make(struct cluster_readouts *readouts, const struct cluster_system *system);
-void cluster_readouts_free(struct cluster_readouts *readouts);
-
-// The number of readout nodes with a number below `node`: the rank of `node`, if it is one.
-static inline unsigned cluster_readouts_below(const struct cluster_system *system, unsigned node)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < node; i++)
-		n += system->nodes[i].n_sources > 0;
-	return n;
-}
-
-// The position in each round of every builder, by its system-wide number: the number of nodes with
-// builders before its node. `positions` has EVB_MAX_SYSTEM_BUILDERS entries.
-static inline void cluster_positions_make(uint16_t *positions, const struct cluster_system *system)
-{
-	for (unsigned i = 0, n = 0; i < system->n_builders; i++) {
-		n += i > 0 && system->builders[i].node != system->builders[i - 1].node;
-		positions[i] = (uint16_t)n;
-	}
-}
-
 // The largest number of events from the oldest unfinished to the newest granted, a power of two. It
 // is at least 2 * source_buffer: grants run ahead of the finished events by at most the number of
 // events that sources hold.
@@ -144,31 +110,6 @@ static inline uint32_t cluster_finished(uint32_t source_buffer)
 static inline uint32_t cluster_spare(uint32_t slots)
 {
 	return slots >= 8 ? slots / 8 : slots > 1;
-}
-
-// The positions of a timed shift: the links of the builders, in their order.
-struct cluster_shift {
-	uint32_t n_positions;
-	bool is_folded; // each node with builders has sources, too, and the reverse
-	double share;   // of the phases in which some node sends over a link
-};
-
-static inline struct cluster_shift cluster_shift_of(const struct cluster_system *system)
-{
-	const unsigned n_senders = cluster_readouts_below(system, system->n_nodes);
-	struct cluster_shift shift = { .is_folded = true, .share = 1 };
-	unsigned n_links = 0;
-
-	for (unsigned i = 0; i < system->n_nodes; i++) {
-		const struct cluster_system_node *node = &system->nodes[i];
-
-		n_links += node->n_builders > 0;
-		shift.is_folded &= (node->n_builders > 0) == (node->n_sources > 0);
-	}
-	shift.n_positions = n_links > n_senders ? n_links : n_senders;
-	if (!shift.is_folded && n_senders > 0)
-		shift.share = (double)n_senders / shift.n_positions;
-	return shift;
 }
 
 // The rate, kbit/s, at which node `sender` may send to a builder on node `to`, if all senders

@@ -47,7 +47,7 @@
 #pragma once
 
 #include "cluster/cluster.h"
-#include "cluster/on_wire.h"
+#include "system/on_wire.h"
 
 #define CLUSTER_SETTLE_NS 5000000000ull
 // Where processes serve several runs: the time from the registration of the last node to the order

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Systems whose readout nodes share their source (cluster/system.h). A node announces how many
+// Systems whose readout nodes share their source (system/system.h). A node announces how many
 // events have come to it, and the manager gives them the next event indices. So an event has its
 // data on one node, and no node waits for another.
 //

@@ -15,9 +15,9 @@
 #pragma once
 
 #include "cluster/manager.h"
-#include "cluster/on_wire.h"
 #include "packet/placement.h"
 #include "sched/phases.h"
+#include "system/on_wire.h"
 
 #define GRANTS_MOST        256u // grants in one poll
 #define MANAGER_STEPS_MOST 128u // events in one record that orders to publish them

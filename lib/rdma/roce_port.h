@@ -18,7 +18,6 @@
 // Thread: the lcore of the rx role. Other threads may read the counters at any time.
 #pragma once
 
-#include "cluster/system.h"
 #include "packet/mailbox.h"
 #include "packet/placement.h"
 #include "packet/segment.h"
@@ -30,6 +29,7 @@
 #include "roce/connection.h"
 #include "roce/responder.h"
 #include "rx/handler.h"
+#include "system/system.h"
 
 #define ROCE_PORT_ERROR_SIZE 256
 

@@ -26,7 +26,7 @@ LAYERS = [
     ["port", "inspect", "decision"],
     ["cluster", "record", "readout", "sim"],
     ["control", "pacing", "store", "election"],
-    ["producer", "pipeline", "block"],
+    ["producer", "pipeline", "block", "system"],
     ["packet", "roce", "sched", "source", "evring", "client"],
     ["base", "sysfs", "wire"],
 ]

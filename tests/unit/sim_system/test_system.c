@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "bench.h"
-#include "cluster/event_rate.h"
 #include "sim_system/internal.h"
+#include "system/event_rate.h"
 
 #define MS      UINT64_C(1000000)
 #define SECOND  UINT64_C(1000000000)

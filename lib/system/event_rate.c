@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "cluster/event_rate.h"
+#include "system/event_rate.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "cluster/on_wire.h"
+#include "system/on_wire.h"
 
 #include "wire/ctrl.h"
 #include "wire/ejfat.h"

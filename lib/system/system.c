@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include <stdlib.h>
+#include "system/system.h"
 
-#include "cluster/cluster.h"
+#include <stdlib.h>
 
 bool cluster_readouts_make(struct cluster_readouts *readouts, const struct cluster_system *system)
 {

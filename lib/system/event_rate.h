@@ -13,13 +13,13 @@
 //   rate   = the smallest of grants and of all nodes
 //
 // where `link` is a port's link_rate in bytes/s, `wire` the bytes of an event on the builder's link
-// (cluster/on_wire.h), and `sending` the share of time in which a timed shift sends over a link. A
+// (system/on_wire.h), and `sending` the share of time in which a timed shift sends over a link. A
 // builder whose link_rate is not set, or to which nothing comes over the link, is not paced. The
 // sources of all nodes are taken to have blocks of the same size. Not for mode static, where nobody
 // paces. Pure.
 #pragma once
 
-#include "cluster/on_wire.h"
+#include "system/on_wire.h"
 
 struct event_rate_parameters {
 	struct on_wire_parameters wire;

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "cluster/cluster.h"
-#include "cluster/on_wire.h"
 #include "config/config.h"
+#include "system/on_wire.h"
 #include "wire/mep.h"
 
 // Ethernet 14, preamble, FCS and gap 24, IPv4 and UDP 28, RE 20.

@@ -10,6 +10,8 @@
 
 #include "base/limits.h"
 
+#define CLUSTER_NONE 0xFFFFu
+
 struct cluster_system_node {
 	char name[EVB_NAME_SIZE];
 	bool manager;
@@ -93,4 +95,61 @@ static inline struct cluster_link cluster_link_of(const struct cluster_system *s
 	const struct cluster_system_node *node = &system->nodes[system->builders[builder].node];
 
 	return (struct cluster_link){ node->link_rate, node->first_builder, node->n_builders };
+}
+
+// The readout nodes (nodes with generators). The rank of a readout node is its position among them
+// in the order of node numbers; it is also its position in the order of sending.
+struct cluster_readouts {
+	uint16_t *of_node; // [n_nodes of the system]: rank, or CLUSTER_NONE
+	uint16_t *nodes;   // [n]: node number of each rank
+	unsigned n;
+};
+
+// False if memory ran out.
+bool cluster_readouts_make(struct cluster_readouts *readouts, const struct cluster_system *system);
+void cluster_readouts_free(struct cluster_readouts *readouts);
+
+// The number of readout nodes with a number below `node`: the rank of `node`, if it is one.
+static inline unsigned cluster_readouts_below(const struct cluster_system *system, unsigned node)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < node; i++)
+		n += system->nodes[i].n_sources > 0;
+	return n;
+}
+
+// The position in each round of every builder, by its system-wide number: the number of nodes with
+// builders before its node. `positions` has EVB_MAX_SYSTEM_BUILDERS entries.
+static inline void cluster_positions_make(uint16_t *positions, const struct cluster_system *system)
+{
+	for (unsigned i = 0, n = 0; i < system->n_builders; i++) {
+		n += i > 0 && system->builders[i].node != system->builders[i - 1].node;
+		positions[i] = (uint16_t)n;
+	}
+}
+
+// The positions of a timed shift: the links of the builders, in their order.
+struct cluster_shift {
+	uint32_t n_positions;
+	bool is_folded; // each node with builders has sources, too, and the reverse
+	double share;   // of the phases in which some node sends over a link
+};
+
+static inline struct cluster_shift cluster_shift_of(const struct cluster_system *system)
+{
+	const unsigned n_senders = cluster_readouts_below(system, system->n_nodes);
+	struct cluster_shift shift = { .is_folded = true, .share = 1 };
+	unsigned n_links = 0;
+
+	for (unsigned i = 0; i < system->n_nodes; i++) {
+		const struct cluster_system_node *node = &system->nodes[i];
+
+		n_links += node->n_builders > 0;
+		shift.is_folded &= (node->n_builders > 0) == (node->n_sources > 0);
+	}
+	shift.n_positions = n_links > n_senders ? n_links : n_senders;
+	if (!shift.is_folded && n_senders > 0)
+		shift.share = (double)n_senders / shift.n_positions;
+	return shift;
 }

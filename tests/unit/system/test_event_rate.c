@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#include "cluster/event_rate.h"
+#include "system/event_rate.h"
 
 #define GIGABIT 1000000000u
 #define BLOCK   (9000u - 48) // one full segment

@@ -7,8 +7,8 @@
 // messages to the builder use 1/30. The functions are pure.
 #pragma once
 
-#include "cluster/system.h"
 #include "sched/sched.h"
+#include "system/system.h"
 
 enum on_wire_transport { ON_WIRE_ETH, ON_WIRE_UDP, ON_WIRE_ROCE };
 
