@@ -188,7 +188,7 @@ static void use_grant(struct cluster_node *node, const struct ctrl_grant *grant)
 	if (grant->node == node_self(node))
 		node_builders_grant(node, grant);
 	if (node->n_readouts > 0 && node->parameters.cluster.mode == SCHED_PUSH)
-		node_readouts_send(node, grant, false);
+		node_orders_send(node, grant, false);
 }
 
 static void take_grant(struct cluster_node *node, const struct ctrl_record *record)
@@ -270,7 +270,7 @@ static void take_progress(struct cluster_node *node, unsigned from,
 	if (progress->step != CTRL_STEP_UNPUBLISHED)
 		node_builders_progress(node, from, progress);
 	else if (from == node->manager)
-		node_readouts_unpublished(node, progress);
+		node_orders_unpublished(node, progress);
 }
 
 static void take_throttle(struct cluster_node *node, const struct ctrl_record *record)
@@ -326,7 +326,7 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 	if (record->type == CTRL_REQUEST) {
 		if (ctrl_get_request(record, &request) == WIRE_OK &&
 		    is_in_run(node, request.grant.run))
-			node_readouts_send(node, &request.grant, true);
+			node_orders_send(node, &request.grant, true);
 		return;
 	}
 	if (node_command(node, from, record) || from != node->manager)
@@ -366,9 +366,11 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 	if (rank != CLUSTER_NONE) {
 		uint64_t bit = UINT64_C(1) << rank % 64;
 
-		if (event == CONTROL_LOST)
+		// The manager may have died before it could miss the source.
+		if (event == CONTROL_LOST) {
 			node->lost[rank / 64] |= bit;
-		else if (event != CONTROL_EPOCH && event != CONTROL_OCCUPIED)
+			node->waits |= node->parameters.cluster.waits_for_sources;
+		} else if (event != CONTROL_EPOCH && event != CONTROL_OCCUPIED)
 			node->lost[rank / 64] &= ~bit;
 		if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED ||
 		    event == CONTROL_BACK)

@@ -8,7 +8,8 @@
 //   node_report.c    records to the manager about the builders
 //   node_requests.c  requests to readouts, and the blocks that they offer
 //   node_vote.c      which manager the node follows, where it is elected
-//   node_readouts.c  announcements, and orders to the node's readouts
+//   node_readouts.c  announcements, and what the node's readouts learn about the run
+//   node_orders.c    orders to the node's readouts
 //   node_latency.c   how long steps of events take
 #pragma once
 
@@ -50,6 +51,11 @@ struct node_readout {
 	bool limit_due;        // MESSAGE_PHASE is to be sent
 	struct message *sends; // orders that wait for room in the readout's mailbox; FIFO
 	unsigned sends_head, n_sends;
+	// Orders for events that the readout has not announced yet, in no order, and the first of
+	// these events.
+	struct message *early;
+	unsigned n_early;
+	uint64_t early_first;
 };
 
 // A requested event that this node's readouts are sending. When all of them have sent it, the
@@ -148,7 +154,7 @@ struct cluster_node {
 
 	struct sending *sendings;
 	unsigned n_sendings;
-	unsigned sends_size; // capacity of sendings and of each readout's sends
+	unsigned sends_size; // capacity of sendings, and of each readout's sends and early orders
 
 	struct cluster_node_view view;
 	struct node_latency latency;
@@ -186,6 +192,13 @@ static inline bool node_is_in_run(const struct cluster_node *node, uint32_t run)
 	if (node->run != 0)
 		return run == node->run;
 	return prepared == 0 || run == 0 || run == prepared;
+}
+
+// False if the readout's mailbox is full.
+static inline bool node_send_to_readout(const struct cluster_node *node, unsigned readout,
+					const struct message *message)
+{
+	return node->parameters.to_readout(node->parameters.context, readout, message);
 }
 
 // Sends a record behind the reports that wait.
@@ -262,12 +275,8 @@ void node_builders_request_again(struct cluster_node *node, unsigned rank);
 // node_readouts.c
 bool node_readouts_make(struct cluster_node *node);
 void node_readouts_free(struct cluster_node *node);
-// Orders the node's readouts to send the data of an event: for a grant (push) or a request (pull).
-void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *grant, bool requested);
 // Announces the readouts' events behind REGISTER: a restarted manager begins with them.
 void node_readouts_announce(struct cluster_node *node);
-// Tells the readouts that nobody publishes an event.
-void node_readouts_unpublished(struct cluster_node *node, const struct ctrl_progress *progress);
 // Passes on the indices that the manager gives to the events of a source that nodes share.
 void node_readouts_assigned(struct cluster_node *node, const struct ctrl_record *record);
 // A session with a manager begins.
@@ -279,6 +288,22 @@ void node_readouts_start(struct cluster_node *node);
 // The state of the run has changed.
 void node_readouts_send_run(struct cluster_node *node);
 void node_readouts_poll(struct cluster_node *node);
+
+// node_orders.c
+bool node_orders_make(struct cluster_node *node); // when the readouts are allocated
+void node_orders_free(struct cluster_node *node);
+// Orders the node's readouts to send the data of an event: for a grant (push) or a request (pull).
+void node_orders_send(struct cluster_node *node, const struct ctrl_grant *grant, bool requested);
+// Tells the readouts that nobody publishes an event.
+void node_orders_unpublished(struct cluster_node *node, const struct ctrl_progress *progress);
+// Sends a message to a readout; if the mailbox is full, the message waits. They stay in sequence.
+void node_orders_put(struct cluster_node *node, unsigned readout, const struct message *message);
+// Sends what waits and can be sent now.
+void node_orders_flush(struct cluster_node *node, unsigned readout);
+// A readout has sent an event that a builder requested.
+void node_orders_sent(struct cluster_node *node, const struct message *message);
+// The run is over.
+void node_orders_drop(struct cluster_node *node);
 
 // node_latency.c
 bool node_latency_make(struct cluster_node *node); // after the builders

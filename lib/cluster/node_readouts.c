@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The readouts of a node: their events are announced, and they get orders to send the data of
-// granted or requested events.
+// The readouts of a node: their events are announced, and they learn the state of the run.
 #include "cluster/node_internal.h"
 
 #include <stdlib.h>
@@ -10,160 +9,16 @@
 bool node_readouts_make(struct cluster_node *node)
 {
 	node->readouts = calloc(node->n_readouts + 1, sizeof(*node->readouts));
-	// Room for all unfinished events, each granted or requested twice.
-	node->sends_size = 2 * cluster_unfinished(node->parameters.cluster.source_buffer);
-	node->sendings = calloc(node->sends_size, sizeof(*node->sendings));
-	if (node->readouts == NULL || node->sendings == NULL)
-		return false;
-	for (unsigned i = 0; i < node->n_readouts; i++) {
-		struct node_readout *readout = &node->readouts[i];
-
-		readout->sends = calloc(node->sends_size, sizeof(*readout->sends));
-		if (readout->sends == NULL)
-			return false;
-	}
-	return true;
+	return node->readouts != NULL && node_orders_make(node);
 }
 
 void node_readouts_free(struct cluster_node *node)
 {
-	for (unsigned i = 0; node->readouts != NULL && i < node->n_readouts; i++)
-		free(node->readouts[i].sends);
+	node_orders_free(node);
 	free(node->readouts);
-	free(node->sendings);
 }
 
-// --- sending ---
-
-static bool add_sending(struct cluster_node *node, const struct ctrl_grant *grant, unsigned builder)
-{
-	if (node->n_sendings == node->sends_size)
-		return false;
-	node->sendings[node->n_sendings++] = (struct sending){
-		.event = grant->event,
-		.run = grant->run,
-		.builder = (uint16_t)builder,
-		.attempt = grant->attempt,
-		.left = (uint16_t)node->n_readouts,
-	};
-	return true;
-}
-
-static bool send_to_readout(const struct cluster_node *node, unsigned readout,
-			    const struct message *message)
-{
-	return node->parameters.to_readout(node->parameters.context, readout, message);
-}
-
-static void flush_sends(struct cluster_node *node, unsigned index)
-{
-	struct node_readout *readout = &node->readouts[index];
-
-	while (readout->n_sends > 0 &&
-	       send_to_readout(node, index, &readout->sends[readout->sends_head])) {
-		readout->sends_head = (readout->sends_head + 1) % node->sends_size;
-		readout->n_sends--;
-	}
-}
-
-// Sends an order to a readout; if the mailbox is full, the order waits. Orders stay in sequence.
-static void put_send(struct cluster_node *node, unsigned index, const struct message *message)
-{
-	struct node_readout *readout = &node->readouts[index];
-
-	if (readout->n_sends == 0 && send_to_readout(node, index, message))
-		return;
-	if (readout->n_sends == node->sends_size) {
-		node->view.unknown++;
-		return;
-	}
-	readout->sends[(readout->sends_head + readout->n_sends++) % node->sends_size] = *message;
-}
-
-void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *grant, bool requested)
-{
-	const struct cluster_system *cluster = node->cluster;
-	struct message message = {
-		.kind = MESSAGE_SEND,
-		.event = grant->event,
-		.bytes = (uint64_t)grant->rate_kbps * 125u,
-		.round = grant->round,
-		.run = grant->run,
-		.attempt = grant->attempt,
-		.position = grant->position,
-		.n_positions = grant->n_positions,
-		.flags = requested                            ? MESSAGE_REQUESTED
-			 : (grant->flags & CTRL_BARRIER) != 0 ? MESSAGE_BARRIER
-							      : 0,
-		.state = node->session,
-	};
-
-	if ((grant->flags & CTRL_PLACED) != 0) {
-		message.address = grant->address;
-		message.size = grant->size < UINT32_MAX ? (uint32_t)grant->size : UINT32_MAX;
-		message.rkey = grant->rkey;
-	}
-	if (grant->node >= cluster->n_nodes ||
-	    grant->builder >= cluster->nodes[grant->node].n_builders) {
-		node->view.unknown++;
-		return;
-	}
-	message.builder = (uint16_t)(cluster->nodes[grant->node].first_builder + grant->builder);
-	if (requested && !add_sending(node, grant, message.builder)) {
-		node->view.unknown++;
-		return;
-	}
-	node->view.sends++;
-	node_latency_ordered(node, grant->event);
-	for (unsigned i = 0; i < node->n_readouts; i++)
-		put_send(node, i, &message);
-}
-
-void node_readouts_unpublished(struct cluster_node *node, const struct ctrl_progress *progress)
-{
-	const struct message message = {
-		.kind = MESSAGE_UNPUBLISHED,
-		.event = progress->event,
-		.flags = (progress->flags & CTRL_REPEATED) != 0 ? MESSAGE_REPEATED : 0,
-	};
-
-	for (unsigned i = 0; i < node->n_readouts; i++)
-		put_send(node, i, &message);
-}
-
-// All readouts of this node have sent an event that a builder requested.
-static void send_sent(struct cluster_node *node, const struct sending *sending)
-{
-	const struct cluster_system_builder *builder = &node->cluster->builders[sending->builder];
-	const struct ctrl_progress progress = {
-		.step = CTRL_STEP_SENT,
-		.event = sending->event,
-		.builder = (uint16_t)builder->index,
-		.attempt = sending->attempt,
-		.run = sending->run,
-	};
-	const struct cluster_transport *transport = &node->parameters.transport;
-	uint8_t bytes[CTRL_PROGRESS_SIZE];
-
-	transport->send(transport->context, builder->node, bytes,
-			ctrl_put_progress(bytes, sizeof(bytes), &progress));
-}
-
-static void take_sent(struct cluster_node *node, const struct message *message)
-{
-	for (unsigned i = 0; i < node->n_sendings; i++) {
-		struct sending *sending = &node->sendings[i];
-
-		if (sending->event != message->event || sending->builder != message->builder ||
-		    sending->attempt != message->attempt)
-			continue;
-		if (--sending->left > 0)
-			return;
-		send_sent(node, sending);
-		*sending = node->sendings[--node->n_sendings];
-		return;
-	}
-}
+// --- messages of the readouts ---
 
 // A readout reports that a block of an event is ready to be read; the builder gets an OFFER.
 static void send_offer(struct cluster_node *node, const struct message *message)
@@ -196,7 +51,7 @@ void cluster_node_readout_message(struct cluster_node *node, unsigned readout,
 
 	node->now = now;
 	if (message->kind == MESSAGE_SENT)
-		take_sent(node, message);
+		node_orders_sent(node, message);
 	if (message->kind == MESSAGE_PHASE && message->state == node->session) {
 		at->has_phase = true;
 		at->phase = (uint32_t)message->event;
@@ -223,13 +78,10 @@ void node_readouts_start(struct cluster_node *node)
 
 void node_readouts_send_run(struct cluster_node *node)
 {
-	for (unsigned i = 0; i < node->n_readouts; i++) {
+	for (unsigned i = 0; i < node->n_readouts; i++)
 		node->readouts[i].run_sent = false;
-		if (node->state == CTRL_STOPPED)
-			node->readouts[i].n_sends = 0;
-	}
 	if (node->state == CTRL_STOPPED)
-		node->n_sendings = 0;
+		node_orders_drop(node);
 }
 
 // A readout gets the start of each run first, even if the run has changed its state since.
@@ -242,13 +94,13 @@ static void send_run(struct cluster_node *node, unsigned index)
 				   .event = node->start_event };
 
 	if (!readout->start_sent && node->run != 0)
-		readout->start_sent = send_to_readout(node, index, &message);
+		readout->start_sent = node_send_to_readout(node, index, &message);
 	if (readout->run_sent || !readout->start_sent)
 		return;
 	message.state = (uint16_t)node->state;
 	if (node->state == CTRL_DRAINING)
 		message.event = node->end_event;
-	readout->run_sent = send_to_readout(node, index, &message);
+	readout->run_sent = node_send_to_readout(node, index, &message);
 }
 
 static void update_readout(struct cluster_node *node, unsigned index)
@@ -258,19 +110,22 @@ static void update_readout(struct cluster_node *node, unsigned index)
 				 .event = node->limit,
 				 .state = node->session };
 	struct message release = { .kind = MESSAGE_RELEASE, .event = node->released };
-	struct message throttle = { .kind = MESSAGE_THROTTLE, .state = node->throttled };
+	// Orders wait for what the readout announces, and the manager throttles because of the
+	// events that wait for these orders.
+	const bool throttled = node->throttled && readout->n_early == 0;
+	struct message throttle = { .kind = MESSAGE_THROTTLE, .state = throttled };
 
 	send_run(node, index);
-	flush_sends(node, index);
+	node_orders_flush(node, index);
 	// What became of the events comes before their release.
 	if (readout->n_sends > 0 && node->cluster->nodes[node_self(node)].sends_built)
 		return;
-	if (readout->release_sent != node->released && send_to_readout(node, index, &release))
+	if (readout->release_sent != node->released && node_send_to_readout(node, index, &release))
 		readout->release_sent = node->released;
-	if (readout->limit_due && send_to_readout(node, index, &limit))
+	if (readout->limit_due && node_send_to_readout(node, index, &limit))
 		readout->limit_due = false;
-	if (readout->throttle_sent != node->throttled && send_to_readout(node, index, &throttle))
-		readout->throttle_sent = node->throttled;
+	if (readout->throttle_sent != throttled && node_send_to_readout(node, index, &throttle))
+		readout->throttle_sent = throttled;
 }
 
 static void announce(struct cluster_node *node, uint64_t end, bool ended)
@@ -322,7 +177,7 @@ void node_readouts_assigned(struct cluster_node *node, const struct ctrl_record 
 	node_latency_assigned(node, node->assigned, received.begin, received.end);
 	node->assigned += message.bytes;
 	node->assigned_end = received.end;
-	put_send(node, 0, &message);
+	node_orders_put(node, 0, &message);
 }
 
 void node_readouts_announce(struct cluster_node *node)

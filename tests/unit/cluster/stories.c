@@ -174,6 +174,23 @@ static void readout_and_manager_are_killed_and_back(struct farm *farm)
 	}
 }
 
+// Others miss a source, and nobody can tell them whether it is waited for.
+static void manager_dies_before_it_misses_a_readout(struct farm *farm)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		const unsigned node = some_readout(farm);
+
+		farm_kill(farm, node);
+		farm_run(farm, 150 * MS);
+		farm_kill(farm, farm->manager);
+		farm_run(farm, 400 * MS + farm_below(farm, 600 * MS));
+		farm_start(farm, node);
+		farm_run(farm, farm_below(farm, 600 * MS));
+		farm_start(farm, farm->manager);
+		farm_run(farm, SECOND);
+	}
+}
+
 // Whom the operator has excluded, the next manager does not include.
 static void manager_is_restarted_beside_an_excluded_node(struct farm *farm)
 {
@@ -525,6 +542,10 @@ const struct story stories[] = {
 	    .on_source_silent = "pause",
 	    .deadline = 300 * MS,
 	    .rate = 2000 } },
+	{ "the manager dies before it misses a readout, pause",
+	  manager_dies_before_it_misses_a_readout,
+	  ALWAYS,
+	  { .resumes = true, .on_source_silent = "pause", .deadline = 300 * MS, .rate = 2000 } },
 	{ "incomplete events are discarded",
 	  readout_is_killed_and_back,
 	  ALWAYS,
@@ -586,15 +607,15 @@ const struct story stories[] = {
 	  { .n_managers = 3, .rate = 1000 } },
 	{ "the manager in office sleeps",
 	  manager_in_office_sleeps,
-	  SPLIT,
+	  ALWAYS,
 	  { .n_managers = 3, .rate = 1000 } },
 	{ "the manager in office sleeps, mailboxes are slow",
 	  manager_in_office_sleeps,
-	  SPLIT,
+	  ALWAYS,
 	  { .n_managers = 3, .rate = 2000, .lazy = 0.9 } },
 	{ "the manager in office is cut off",
 	  manager_in_office_is_cut_off,
-	  NEVER,
+	  ALWAYS,
 	  { .n_managers = 3, .rate = 1000 } },
 	{ "the manager in office is lost, 10 % are lost",
 	  manager_in_office_is_lost_in_noise,

@@ -2,8 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include "take_overs.h"
 
-#include <string.h>
-
 #define TIMES    4u
 #define PATIENCE (10 * SECOND)
 #define LATER    (100 * MS) // than heartbeat_timeout, at most
@@ -46,10 +44,6 @@ void manager_in_office_sleeps(struct farm *farm)
 		expect_take_over(farm, node, most(farm));
 		farm_run(farm, SECOND);
 	}
-	// In mode pull more events lack data that a builder had requested before.
-	if (strcmp(farm->options.mode, "push") == 0 && farm->n_incomplete > farm->n_published / 100)
-		farm_broken(farm, "%ju of %ju events are incomplete", (uintmax_t)farm->n_incomplete,
-			    (uintmax_t)farm->n_published);
 }
 
 // In both directions, or one: it does not hear the others, or is not heard.
