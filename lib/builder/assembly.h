@@ -190,6 +190,7 @@ struct assembly_report {
 	uint32_t slot;      // ASSEMBLY_NO_SLOT: the event is incomplete and has been discarded
 	uint16_t n_missing; // of a built event: sources that are missing or malformed
 	bool freed;
+	bool ungranted; // of a built event: it was not expected when it was closed
 	uint64_t
 	    released; // freed: ticks at which all consumers had released it; 0: never published
 };

@@ -92,6 +92,7 @@ void held_add(struct assembly *assembly, const struct event *event, uint32_t slo
 		.bytes = event->used,
 		.slot = slot,
 		.n_missing = (uint16_t)n_missing,
+		.ungranted = !event->granted,
 	};
 
 	if (slot != ASSEMBLY_NO_SLOT) {
@@ -160,6 +161,9 @@ bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uin
 		assembly->held.n_ungranted--;
 		event->granted = true;
 		event->granted_at = now;
+		// What it lacks may be requested only now.
+		if (open != NULL)
+			event_postpone(assembly, open, now);
 	}
 	if (open != NULL && assembly->absence.n > 0) {
 		event_count_absent(assembly, open);

@@ -244,6 +244,13 @@ static void serve_message(struct builder *builder, const struct message *message
 	}
 }
 
+static uint16_t flags_of(const struct assembly_report *report)
+{
+	const uint16_t discarded = report->slot == ASSEMBLY_NO_SLOT ? MESSAGE_DISCARDED : 0;
+
+	return discarded | (report->ungranted ? MESSAGE_UNGRANTED : 0);
+}
+
 static void send_reports(struct builder *builder, unsigned most)
 {
 	struct assembly_report reports[MESSAGES_MOST];
@@ -257,7 +264,7 @@ static void send_reports(struct builder *builder, unsigned most)
 			.slot = reports[i].slot,
 			.time = reports[i].released,
 			.n_missing = reports[i].n_missing,
-			.flags = reports[i].slot == ASSEMBLY_NO_SLOT ? MESSAGE_DISCARDED : 0,
+			.flags = flags_of(&reports[i]),
 		};
 
 		(void)mailbox_put(builder->parameters.to_control, &message);

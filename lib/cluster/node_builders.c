@@ -418,6 +418,18 @@ static void take_ungranted(struct cluster_node *node, unsigned index, const stru
 	};
 }
 
+// The grant was in flight when the builder closed the event at its deadline: nothing was asked for
+// what it lacks. With the next grant all of its data is sent again.
+static void grant_again(struct cluster_node *node, unsigned builder, uint32_t index,
+			const struct message *message)
+{
+	node_send_outcome(node, builder, index, CTRL_UNBUILT);
+	if (!node->builders[builder].tokens.tokens[index].expected &&
+	    (message->flags & MESSAGE_DISCARDED) == 0)
+		discard_ungranted(node, builder, message->event, message->slot);
+	withdraw(node, builder, index);
+}
+
 static void take_built(struct cluster_node *node, unsigned builder, uint32_t index,
 		       const struct message *message)
 {
@@ -429,6 +441,10 @@ static void take_built(struct cluster_node *node, unsigned builder, uint32_t ind
 		// The event was built again from repeated data.
 		if ((message->flags & MESSAGE_DISCARDED) == 0)
 			discard_ungranted(node, builder, message->event, message->slot);
+		return;
+	}
+	if ((message->flags & MESSAGE_UNGRANTED) != 0 && message->n_missing > 0) {
+		grant_again(node, builder, index, message);
 		return;
 	}
 	if ((message->flags & MESSAGE_DISCARDED) == 0) {

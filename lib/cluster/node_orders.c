@@ -3,7 +3,7 @@
 //
 // The orders to the readouts of a node: to send the data of granted or requested events. An order
 // waits while the readout's mailbox is full, and until the readout has announced the event. When
-// all readouts have sent what a builder requested, the builder is told.
+// all readouts have sent what a builder requested, the builder gets PROGRESS (SENT).
 #include "cluster/node_internal.h"
 
 #include <stdlib.h>

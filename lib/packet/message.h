@@ -79,6 +79,8 @@ enum message_kind {
 // Of MESSAGE_SEND: its phase begins as MESSAGE_PHASE allows (pacing/phase_gate.h); `state` is the
 // session.
 #define MESSAGE_BARRIER 64u
+// Of MESSAGE_BUILT: the builder had not taken MESSAGE_EXPECT when it closed the event.
+#define MESSAGE_UNGRANTED 128u
 
 struct message {
 	uint64_t event; // index

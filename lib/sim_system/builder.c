@@ -98,7 +98,7 @@ static void discard_incomplete(struct sim_builder *builder, struct sim_slot *slo
 			       struct message *built)
 {
 	builder->counters.discarded++;
-	built->flags = MESSAGE_DISCARDED;
+	built->flags |= MESSAGE_DISCARDED;
 	built->slot = NO_SLOT;
 	builder->rules->tell(builder->context, built);
 	sim_builder_release(builder, slot, 0);
@@ -115,6 +115,7 @@ static void close_event(struct sim_builder *builder, struct sim_slot *slot, uint
 		    slot->bytes + (uint64_t)(rules->n_sources - slot->n_begun) * rules->error_size,
 		.slot = sim_builder_index(builder, slot),
 		.n_missing = (uint16_t)n_missing,
+		.flags = slot->granted ? 0 : MESSAGE_UNGRANTED,
 	};
 
 	drop_row(builder, slot);

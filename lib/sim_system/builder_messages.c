@@ -25,6 +25,8 @@ static void expect(struct sim_builder *builder, uint64_t event, uint64_t now)
 		tell_of(builder, MESSAGE_REFUSED, event);
 		return;
 	}
+	if (!slot->granted && slot->state == SIM_SLOT_OPEN)
+		sim_builder_set_time(builder, slot, now + builder->rules->deadline);
 	builder->n_ungranted -= !slot->granted;
 	slot->granted = true;
 	sim_builder_judge(builder, slot, now);

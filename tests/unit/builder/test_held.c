@@ -473,6 +473,46 @@ static void absent_source__has_a_grace_in_open_events(void **state)
 	workbench_close(&bench);
 }
 
+static void ungranted__event_that_is_closed_is_reported_as_such(void **state)
+{
+	struct assembly_report report;
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, INCOMPLETE_FLAG);
+	workbench_send_mfp(&bench, 0, 100, 4);
+	workbench_wait(&bench, WORKBENCH_DEADLINE + 1);
+	report = take_built(&bench, 100);
+	assert_true(report.ungranted);
+	assert_true(assembly_withdraw(bench.assembly, report.slot, report.index));
+	take_freed(&bench, 100);
+	workbench_send_mfp(&bench, 0, 104, 4);
+	expect(&bench, 104);
+	workbench_wait(&bench, WORKBENCH_DEADLINE + 1);
+	report = take_built(&bench, 104);
+	assert_false(report.ungranted);
+	assert_true(assembly_withdraw(bench.assembly, report.slot, report.index));
+	workbench_close(&bench);
+}
+
+// What an event lacks whose data came first may be requested only with its grant.
+static void grant__begins_the_deadline_of_data_that_came_before(void **state)
+{
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, INCOMPLETE_FLAG);
+	workbench_send_mfp(&bench, 0, 100, 4);
+	workbench_wait(&bench, WORKBENCH_DEADLINE - 1);
+	expect(&bench, 100);
+	workbench_wait(&bench, WORKBENCH_DEADLINE - 1);
+	take_no_report(&bench);
+	workbench_send_mfp(&bench, 1, 100, 4);
+	workbench_send_mfp(&bench, 2, 100, 4);
+	expect_missing(&bench, 100, 0);
+	workbench_close(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,6 +524,8 @@ int main(void)
 		cmocka_unit_test(forget__is_told_before_what_comes_after),
 		cmocka_unit_test(ungranted__events_take_no_more_slots_than_are_kept),
 		cmocka_unit_test(ungranted__each_held_event_is_found),
+		cmocka_unit_test(ungranted__event_that_is_closed_is_reported_as_such),
+		cmocka_unit_test(grant__begins_the_deadline_of_data_that_came_before),
 		cmocka_unit_test(steps__count_each_published_event_once),
 		cmocka_unit_test(absent_source__is_not_waited_for),
 		cmocka_unit_test(absent_source__counts_if_its_data_comes),

@@ -216,6 +216,8 @@ static void expect(struct farm_node *node, struct sim_builder *builder,
 		tell_of(builder, MESSAGE_REFUSED, message->event);
 		return;
 	}
+	if (!slot->granted && slot->state == SIM_OPEN)
+		slot->at = node->farm->now + node->farm->options.deadline;
 	builder->n_ungranted -= !slot->granted;
 	slot->granted = true;
 	slot->attempt = message->attempt;
@@ -304,6 +306,7 @@ static void tell_built(struct farm_node *node, unsigned index, struct sim_slot *
 		.bytes = 1000,
 		.slot = (uint32_t)(slot - builder->slots),
 		.n_missing = slot->incomplete,
+		.flags = slot->granted ? 0 : MESSAGE_UNGRANTED,
 	};
 
 	if (farm_is_static(node->farm)) {
@@ -317,7 +320,7 @@ static void tell_built(struct farm_node *node, unsigned index, struct sim_slot *
 		tell(builder, &message);
 		return;
 	}
-	message.flags = MESSAGE_DISCARDED;
+	message.flags |= MESSAGE_DISCARDED;
 	message.slot = UINT32_MAX;
 	if (slot->granted) { // else nobody waits for it
 		tell(builder, &message);

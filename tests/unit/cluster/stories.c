@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "several_runs.h"
+#include "silent_sources.h"
 #include "take_overs.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
@@ -16,7 +17,7 @@ static unsigned some_builder(struct farm *farm)
 	return farm_builder(farm, (unsigned)farm_below(farm, n))->node;
 }
 
-static unsigned some_readout(struct farm *farm)
+unsigned some_readout(struct farm *farm)
 {
 	unsigned node = farm->manager;
 
@@ -155,39 +156,6 @@ static void manager_is_restarted(struct farm *farm)
 		farm_run(farm, farm_below(farm, 800 * MS));
 		farm_start(farm, farm->manager);
 		farm_run(farm, farm_below(farm, 2 * SECOND));
-	}
-}
-
-static void readout_and_manager_are_killed_and_back(struct farm *farm)
-{
-	for (unsigned i = 0; i < 3; i++) {
-		unsigned node = some_readout(farm);
-
-		farm_kill(farm, node);
-		farm_run(farm, farm_below(farm, 100 * MS));
-		farm_kill(farm, farm->manager);
-		farm_run(farm, farm_below(farm, 600 * MS));
-		farm_start(farm, node);
-		farm_run(farm, farm_below(farm, 600 * MS));
-		farm_start(farm, farm->manager);
-		farm_run(farm, farm_below(farm, SECOND));
-	}
-}
-
-// Others miss a source, and nobody can tell them whether it is waited for.
-static void manager_dies_before_it_misses_a_readout(struct farm *farm)
-{
-	for (unsigned i = 0; i < 3; i++) {
-		const unsigned node = some_readout(farm);
-
-		farm_kill(farm, node);
-		farm_run(farm, 150 * MS);
-		farm_kill(farm, farm->manager);
-		farm_run(farm, 400 * MS + farm_below(farm, 600 * MS));
-		farm_start(farm, node);
-		farm_run(farm, farm_below(farm, 600 * MS));
-		farm_start(farm, farm->manager);
-		farm_run(farm, SECOND);
 	}
 }
 
@@ -546,6 +514,14 @@ const struct story stories[] = {
 	  manager_dies_before_it_misses_a_readout,
 	  ALWAYS,
 	  { .resumes = true, .on_source_silent = "pause", .deadline = 300 * MS, .rate = 2000 } },
+	{ "a readout restarts while nobody manages, pause",
+	  readout_restarts_while_nobody_manages,
+	  ALWAYS,
+	  { .resumes = true,
+	    .on_source_silent = "pause",
+	    .deadline = 500 * MS,
+	    .rate = 2000,
+	    .lazy = 0.9 } },
 	{ "incomplete events are discarded",
 	  readout_is_killed_and_back,
 	  ALWAYS,
@@ -558,6 +534,10 @@ const struct story stories[] = {
 	  manager_is_restarted,
 	  SPLIT,
 	  { .loss = 0.3 } },
+	{ "the manager is killed and back, 10 % are lost, pause",
+	  manager_is_restarted,
+	  SPLIT,
+	  { .loss = 0.1, .resumes = true, .on_source_silent = "pause", .deadline = 400 * MS } },
 	{ "the manager is killed and back beside an excluded node",
 	  manager_is_restarted_beside_an_excluded_node,
 	  NEVER,

@@ -25,5 +25,6 @@ extern const unsigned n_stories;
 // Leaves the farm closed; farm->broken says what did not hold.
 void story_tell(struct farm *farm, const struct story *story, unsigned history);
 
-// Some node with a builder that is not the manager's.
+// Some node with a readout, or with a builder, that is not the manager's.
+unsigned some_readout(struct farm *farm);
 unsigned other_builder(struct farm *farm);
