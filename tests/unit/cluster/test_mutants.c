@@ -12,7 +12,7 @@
 
 #define MIXTURE   "mixture" // the name of the random histories
 #define MIXTURES  600u
-#define HISTORIES (8 * STORY_WAYS) // of each story
+#define HISTORIES (16 * STORY_WAYS) // of each story
 
 static struct farm farm;
 
