@@ -4,11 +4,11 @@
 
 #include "simulation/internal.h"
 
-#define STEPS             1000u
-#define SAMPLES_PER_POINT (STEPS / SIMULATION_MAX_POINTS)
-#define MOST_EVENTS       SIM_MAX_EVENTS
-#define SLICE_EVENTS      1000000u // of the engine, between two calls of go_on(): less than 1 s
-#define FIRST_SLICE       (100 * SIM_NANOSECOND)
+#define STEPS        1000u
+#define POINT_FRAMES 32u // per host in an interval of the series, at least: they arrive as a whole
+#define MOST_EVENTS  SIM_MAX_EVENTS
+#define SLICE_EVENTS 1000000u // of the engine, between two calls of go_on(): less than 1 s
+#define FIRST_SLICE  (100 * SIM_NANOSECOND)
 
 struct run {
 	struct simulation_result *result;
@@ -23,7 +23,8 @@ struct run {
 	struct simulation_faults faults;
 	struct capture capture;
 	struct trace trace;
-	uint64_t slice; // ps between two calls of go_on()
+	uint64_t slice;             // ps between two calls of go_on()
+	unsigned samples_per_point; // of the series
 	bool is_stopped;
 };
 
@@ -188,11 +189,23 @@ static void begin_results(struct run *run)
 static void sample(struct run *run, unsigned step)
 {
 	simulation_sample(run->samples);
-	if (step % SAMPLES_PER_POINT != 0 && !run->is_stopped)
+	if (step % run->samples_per_point != 0 && !run->is_stopped)
 		return;
 	count_received(run);
 	series_add(&run->series, sim_now(run->engine), simulation_samples_queue(run->samples),
 		   &run->result->series);
+}
+
+static unsigned samples_per_point(const struct run *run, const struct config_fabric *fabric)
+{
+	const uint64_t frames = POINT_FRAMES * sim_port_time(run->fabric, 0, fabric->frame);
+	const uint64_t step = (fabric->duration_ns - fabric->warm_up_ns) * SIM_NANOSECOND / STEPS;
+	unsigned n = STEPS / SIMULATION_MAX_POINTS;
+
+	// The last interval is as long as the others.
+	while (n < STEPS && (n * step < frames || STEPS % n != 0))
+		n++;
+	return n;
 }
 
 // Simulates the warm-up, and then in steps, with a sample after each.
@@ -204,6 +217,7 @@ static bool simulate(struct run *run, const struct simulation_parameters *parame
 	if (!advance(run, parameters, warm_up, error))
 		return false;
 	begin_results(run);
+	run->samples_per_point = samples_per_point(run, parameters->fabric);
 	for (unsigned i = 1; i <= STEPS && !run->is_stopped; i++) {
 		const uint64_t step = (duration - warm_up) / STEPS;
 

@@ -59,7 +59,8 @@ struct simulation_system {
 	uint64_t lost_data, lost_control;    // packets
 };
 
-// What happened since the point before it; the first one begins at the end of the warm-up.
+// What happened since the point before it; the first one begins at the end of the warm-up. In this
+// time a host can receive 32 frames or more.
 struct simulation_point {
 	uint64_t time_ns; // of the simulation, at the end
 	// bits/s of data that a host has received from the network; kind `system`: with headers, of

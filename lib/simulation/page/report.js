@@ -177,7 +177,8 @@ function map(rows, color, share, text) {
   const widths = TITLES.map((_, i) =>
     Math.min(WRAP, Math.max(...rows.map(([, parts]) => parts[i].length))));
   const size = Math.max(3, Math.min(18, (560 - LEFT - 3 * GAP) / sum(widths)));
-  const cells = [], lefts = widths.map((_, i) => LEFT + sum(widths.slice(0, i)) * size + i * GAP);
+  const room = widths.map((n) => n > 0 ? Math.max(n * size, 58) : 0); // that of the title, too
+  const cells = [], lefts = widths.map((_, i) => LEFT + sum(room.slice(0, i)) + i * GAP);
   let top = TOP, labelled = 0;
   widths.forEach((n, i) => n > 0 &&
     cells.push(v("text", { x: lefts[i], y: 10 }, TITLES[i])));
