@@ -39,6 +39,7 @@ import suites_roce
 import suites_sched
 import suites_sim
 import suites_spill
+import suites_studies
 import suites_suspend
 import suites_time
 import suites_two
@@ -54,6 +55,7 @@ SUITES = {
     "roce": (suites_roce.run_roce, "requester, ring port, responder, events"),
     "sched": (suites_sched.run_sched, "decisions of the event manager"),
     "sim": (suites_sim.run_sim, "simulated packets and events"),
+    "studies": (suites_studies.run_studies, "simulated: the event manager's port in large systems"),
     "nodes": (suites_sched.run_nodes, "the logic of systems of up to 1024 nodes, 100 000 events"),
     "manager": (suites_manager.run_manager, "events per second through one event manager"),
     "harm": (suites_harm.run_harm, "events that one forged source costs (root)"),
