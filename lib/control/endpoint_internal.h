@@ -2,8 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Declarations that the files of an endpoint share: endpoint.c (creation, queueing),
-// endpoint_session.c, endpoint_receive.c, endpoint_poll.c, endpoint_seal.c and endpoint_shared.c
-// (frames by multicast). Users of lib/control do not include this header.
+// endpoint_session.c, endpoint_receive.c, endpoint_poll.c, endpoint_send.c, endpoint_seal.c and
+// endpoint_shared.c (frames by multicast). Users of lib/control do not include this header.
 //
 // Records for a peer wait in its queue until they are acknowledged. A frame is formed when it is
 // sent for the first time: it is a range of the queue, and stays the same when it is sent again.
@@ -278,14 +278,24 @@ void control_drop_queue(struct peer *peer);
 // is called after each change of the peer.
 void control_plan(struct control_endpoint *endpoint, struct peer *peer);
 
+// --- endpoint_send.c --- (bool: false if the user cannot send now)
+
+// Sends the records before a position of the queue as long as the window has room.
+bool control_send_before(struct control_endpoint *endpoint, struct peer *peer, uint32_t position,
+			 uint64_t now);
+// Sends again what is not acknowledged in time.
+bool control_retransmit(struct control_endpoint *endpoint, struct peer *peer, uint64_t now);
+// A heartbeat requests a response if the peer is not connected or is lost.
+bool control_send_heartbeat_now(struct control_endpoint *endpoint, struct peer *peer, uint64_t now);
+void control_plan_heartbeat(const struct control_endpoint *endpoint, struct peer *peer,
+			    uint64_t now);
+bool control_send_acknowledgement(struct control_endpoint *endpoint, struct peer *peer,
+				  uint64_t now);
+bool control_send_response(struct control_endpoint *endpoint, struct peer *peer, uint64_t now);
+
 // --- endpoint_poll.c ---
 
 bool control_may_send_new(const struct control_endpoint *endpoint, const struct peer *peer);
-
-// Sends the records before a position of the queue as long as the window has room. False if the
-// user cannot send now.
-bool control_send_before(struct control_endpoint *endpoint, struct peer *peer, uint32_t position,
-			 uint64_t now);
 
 // The time to wait for an acknowledgement after the given number of transmissions.
 uint64_t control_timeout(const struct control_endpoint *endpoint, const struct peer *peer,
