@@ -431,9 +431,15 @@ static void node__sends_what_is_granted_and_holds_it(void **state)
 	run(10 * MS);
 	assert_int_equal(view().released, 3);
 	grant(1, 0); // released
-	grant(9, 0); // never announced
+	grant(5, 0); // waits until it is announced
 	run(10 * MS);
-	assert_int_equal(view().readout.gone, 2);
+	assert_int_equal(view().readout.gone, 1);
+	assert_int_equal(test.blocks[5][0].received, 0);
+	put(4);
+	put(5);
+	run(10 * MS);
+	assert_event(5, 0, false);
+	assert_int_equal(view().readout.gone, 1);
 }
 
 static void node__memory_is_free_after_the_release(void **state)
