@@ -95,9 +95,16 @@ class Namespace:
 
     def sent(self):
         """Frames that have left the device."""
+        return self._counter(9)
+
+    def not_sent(self):
+        """Frames that the device has dropped in place of sending them."""
+        return self._counter(11)
+
+    def _counter(self, column):
         with self.entered(), open("/proc/net/dev", encoding="ascii") as file:
             [line] = (line for line in file if line.strip().startswith(f"{self.device}:"))
-        return int(line.partition(":")[2].split()[9])
+        return int(line.partition(":")[2].split()[column])
 
     def add_address(self, address):
         _ip("-n", self.name, "address", "add", address, "dev", self.device)
