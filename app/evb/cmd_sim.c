@@ -151,7 +151,7 @@ static struct simulation_result *simulate(const struct arguments *arguments,
 {
 	const struct config *config = scenario->config;
 	struct sim_system_parameters system = { 0 };
-	struct simulation_capture capture;
+	struct simulation_capture capture = { 0 };
 	const bool is_system =
 	    config->fabric.traffic.kind == SIM_TRAFFIC_SYSTEM && config->cluster.n_nodes > 0;
 	const struct simulation_parameters parameters = {

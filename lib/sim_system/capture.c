@@ -8,7 +8,7 @@
 #include "sim_system/internal.h"
 #include "wire/net.h"
 
-#define ECN_CAPABLE 2u // ECT(0), RFC 3168
+#define ECN_CAPABLE 2u // RFC 3168, section 5
 #define ECN_MARKED  3u
 
 // Hosts without a configured address have a locally administered one.

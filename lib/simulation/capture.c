@@ -20,7 +20,7 @@
 #define PART_SIZE     16u // of the payload of a message
 #define PORT          50000u
 #define FIRST_ADDRESS 0x0a000001u // 10.0.0.1, of host 0
-#define ECN_CAPABLE   2u          // ECT(0), RFC 3168
+#define ECN_CAPABLE   2u          // RFC 3168, section 5
 #define ECN_MARKED    3u
 
 static struct net_mac mac_of(uint32_t host)

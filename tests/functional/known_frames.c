@@ -156,7 +156,7 @@ static void whole_blocks(void)
 {
 	const unsigned n = (unsigned)draw_from(1, 4);
 	size_t begins[5], end = 0;
-	uint8_t bytes[FRAME_ROOM];
+	uint8_t bytes[FRAME_ROOM] = { 0 };
 
 	for (unsigned i = 0; i < n; i++) {
 		struct ejfat_re re = { .event_number = draw(),

@@ -58,7 +58,7 @@ function chart({ width, height, x: xAxis, y: yAxis, draw }) {
 }
 
 // An axis from 0 to what is a little more than all values.
-function upTo(values, format, label) {
+function fromZero(values, format, label) {
   const most = values.reduce((top, value) => Math.max(top, value), 0);
   return { from: 0, to: most > 0 ? most * 1.06 : 1, format, label,
     marks: most > 0 ? undefined : [[0, show(format, 0)]] };

@@ -124,7 +124,7 @@ function overTime(result, label, lines, format, bands = []) {
   return chart({ width: 1100, height: 215,
     x: { from, to: result.simulated_ns, format: "time",
       label: fabric.warm_up === "0" ? "simulated time" : "simulated time, after the warm-up" },
-    y: upTo(lines.flatMap(([name]) => series.map((point) => point[name])), format, label),
+    y: fromZero(lines.flatMap(([name]) => series.map((point) => point[name])), format, label),
     draw: (x, y, area) => [
       ...faultTimes(result).filter(([, end]) => end > from).map(([begin, end]) =>
         v("rect", { class: "fault", x: x(begin), width: x(end) - x(begin), y: area.top,
@@ -268,7 +268,7 @@ function latencyPanel(result) {
     width: 540, height: 260,
     x: { from: list[0][0] / 1.3, to: list[list.length - 1][1] * 1.3, log: true, format: "time",
       label: "latency" },
-    y: { ...upTo(list.map(density), "percent", "share per power of two"), marks: [] },
+    y: { ...fromZero(list.map(density), "percent", "share per power of two"), marks: [] },
     draw: (x, y, area) => [
       ...list.map((bin) => v("rect", { class: "f-blue", "fill-opacity": 0.75, x: x(bin[0]),
         width: Math.max(0.6, x(bin[1]) - x(bin[0]) - 0.3), y: y(density(bin)),

@@ -60,7 +60,7 @@ function curvePanel(points, [title, format, figure]) {
   if (!points.some(({ result }) => figure(result) > 0))
     return null;
   return panel(title, "", chart({ width: 540, height: 270, x: axis,
-    y: upTo(points.map(({ result }) => figure(result)), format, ""),
+    y: fromZero(points.map(({ result }) => figure(result)), format, ""),
     draw: (x, y) => groups.flatMap(({ list, color, dashes }) => [
       v("path", { class: `line s-${color}`, "stroke-dasharray": dashes,
         d: pathOf(at(list), x, y) }),
