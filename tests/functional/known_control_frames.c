@@ -23,10 +23,10 @@ static void draw_text(char *text, size_t size)
 }
 
 // X_draw(): a struct with random fields within their ranges; X_tell(): its fields.
-#define CTRL_RECORD(name, size)                        \
-	static void name##_draw(struct ctrl_##name *s) \
-	{                                              \
-		memset(s, 0, sizeof(*s));
+#define CTRL_RECORD(name, size)                     \
+	static struct ctrl_##name name##_draw(void) \
+	{                                           \
+		struct ctrl_##name drawn = { 0 }, *const s = &drawn;
 #define CTRL_PART(name, size)            CTRL_RECORD(name, size)
 #define CTRL_FIELD(bits, at, name)       s->name = (uint##bits##_t)draw();
 #define CTRL_RANGE(bits, at, name, a, b) s->name = (uint##bits##_t)draw_from(a, b);
@@ -34,7 +34,9 @@ static void draw_text(char *text, size_t size)
 #define CTRL_ZERO(size, at)
 #define CTRL_SKIP(size, at)
 #define CTRL_MEMBER(declaration)
-#define CTRL_END(name) }
+#define CTRL_END(name) \
+	return drawn;  \
+	}
 #include "wire/ctrl_records.def"
 
 #define CTRL_RECORD(name, size)                              \
@@ -99,10 +101,9 @@ static void tell_mask(const uint8_t *words, unsigned n_words)
 
 static size_t make_request(uint8_t *bytes)
 {
-	struct ctrl_request request;
+	struct ctrl_request request = request_draw();
 
-	request_draw(&request);
-	grant_draw(&request.grant);
+	request.grant = grant_draw();
 	request.n_words = (uint16_t)draw_from(0, MOST);
 	draw_mask(request.n_words);
 	request.mask = mask;
@@ -111,9 +112,8 @@ static size_t make_request(uint8_t *bytes)
 
 static size_t make_done(uint8_t *bytes)
 {
-	struct ctrl_done done;
+	struct ctrl_done done = done_draw();
 
-	done_draw(&done);
 	done.n_words = (uint16_t)draw_from(0, MOST);
 	done.n_missing = draw_mask(done.n_words);
 	done.missing = mask;
@@ -122,32 +122,29 @@ static size_t make_done(uint8_t *bytes)
 
 static size_t make_heartbeat(uint8_t *bytes)
 {
-	struct ctrl_heartbeat heartbeat;
+	struct ctrl_heartbeat heartbeat = heartbeat_draw();
 
-	heartbeat_draw(&heartbeat);
 	heartbeat.n_ports = (uint8_t)draw_from(0, MOST);
 	for (unsigned i = 0; i < heartbeat.n_ports; i++)
-		port_draw(&heartbeat.ports[i]);
+		heartbeat.ports[i] = port_draw();
 	heartbeat.has_lease = draw() % 2;
-	lease_draw(&heartbeat.lease);
+	heartbeat.lease = lease_draw();
 	return ctrl_put_heartbeat(bytes, FRAME_ROOM, &heartbeat);
 }
 
 static size_t make_places(uint8_t *bytes)
 {
 	uint8_t list[MOST * CTRL_PLACE_SIZE];
-	struct ctrl_places places;
+	struct ctrl_places places = places_draw();
 
-	places_draw(&places);
 	places.n_words = (uint16_t)draw_from(0, MOST);
 	places.n = (uint16_t)draw_from(0, MOST);
 	draw_mask(places.n_words);
 	places.mask = mask;
 	places.places = list;
 	for (unsigned i = 0; i < places.n; i++) {
-		struct ctrl_place place;
+		struct ctrl_place place = place_draw();
 
-		place_draw(&place);
 		ctrl_put_place(list + i * CTRL_PLACE_SIZE, &place);
 	}
 	return ctrl_put_places(bytes, FRAME_ROOM, &places);
@@ -155,28 +152,23 @@ static size_t make_places(uint8_t *bytes)
 
 static size_t make_member(uint8_t *bytes, enum ctrl_type type)
 {
-	struct ctrl_member member;
+	struct ctrl_member member = member_draw();
 
-	member_draw(&member);
 	return ctrl_put_member(bytes, FRAME_ROOM, type, &member);
 }
 
 #define MAKE_PLAIN(TYPE, name)                                  \
 	case TYPE: {                                            \
-		struct ctrl_##name it;                          \
-                                                                \
-		name##_draw(&it);                               \
+		struct ctrl_##name it = name##_draw();          \
 		return ctrl_put_##name(bytes, FRAME_ROOM, &it); \
 	}
 #define MAKE_LIST(TYPE, name, entry)                                     \
 	case TYPE: {                                                     \
 		struct ctrl_##entry entries[MOST];                       \
-		struct ctrl_##name it;                                   \
-                                                                         \
-		name##_draw(&it);                                        \
+		struct ctrl_##name it = name##_draw();                   \
 		it.n = (uint16_t)draw_from(1, MOST);                     \
 		for (unsigned i = 0; i < it.n; i++)                      \
-			entry##_draw(&entries[i]);                       \
+			entries[i] = entry##_draw();                     \
 		return ctrl_put_##name(bytes, FRAME_ROOM, &it, entries); \
 	}
 
@@ -319,7 +311,7 @@ static void one_frame(unsigned type)
 		size = make_record(bytes + CTRL_HEADER_SIZE, type);
 	if (size == 0)
 		return;
-	header_draw(&header);
+	header = header_draw();
 	header.flags = (uint8_t)draw_from(0, 2 * CTRL_SHARED - 1);
 	size = ctrl_frame_encode(bytes, &header, size);
 	put_frame(bytes, size, PORT);
