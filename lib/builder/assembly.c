@@ -33,7 +33,7 @@ uint64_t assembly_memory(uint32_t slots, unsigned n_sources)
 	       ((uint64_t)slots + 1) * (sizeof(struct event) + sizeof(uint32_t)) +
 	       ((uint64_t)slots + 1) * n_sources * sizeof(struct part) + END_MEMORY +
 	       (uint64_t)range_count(slots, n_sources) * sizeof(struct range) +
-	       (uint64_t)bucket_count(slots) * (2 * sizeof(uint32_t) + sizeof(uint64_t)) +
+	       (uint64_t)bucket_count(slots) * (2 * sizeof(uint32_t) + sizeof(struct refused)) +
 	       CLOSED_SIZE * sizeof(uint64_t) +
 	       (uint64_t)n_sources *
 		   (sizeof(uint32_t) + 2 * sizeof(uint64_t) + sizeof(struct share) +

@@ -124,20 +124,34 @@ static struct event *find_held(const struct assembly *assembly, uint64_t index)
 	return slot != NO_EVENT ? &assembly->events[slot] : NULL;
 }
 
+static struct refused *refused_bucket(const struct assembly *assembly, uint64_t index)
+{
+	return &assembly->held.refused[bucket_number(assembly, index)];
+}
+
 void held_refused(struct assembly *assembly, uint64_t index)
 {
-	assembly->held.refused[bucket_number(assembly, index)] = index + 1;
+	struct refused *bucket = refused_bucket(assembly, index);
+	unsigned i = 0;
+
+	while (i < REFUSED_MOST - 1 && bucket->next[i] != 0 && bucket->next[i] != index + 1)
+		i++;
+	// The newest stands first. Without an empty place the oldest one is forgotten.
+	memmove(bucket->next + 1, bucket->next, i * sizeof(bucket->next[0]));
+	bucket->next[0] = index + 1;
 }
 
 // Whether data of the event was refused since the last call.
 static bool take_refused(struct assembly *assembly, uint64_t index)
 {
-	uint64_t *refused = &assembly->held.refused[bucket_number(assembly, index)];
-	const bool was_refused = *refused == index + 1;
+	struct refused *bucket = refused_bucket(assembly, index);
 
-	if (was_refused)
-		*refused = 0;
-	return was_refused;
+	for (unsigned i = 0; i < REFUSED_MOST; i++)
+		if (bucket->next[i] == index + 1) {
+			bucket->next[i] = 0;
+			return true;
+		}
+	return false;
 }
 
 bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now)

@@ -65,6 +65,13 @@ struct event_order {
 	uint32_t oldest, newest; // NO_EVENT: empty
 };
 
+#define REFUSED_MOST 4u // more of the events that may be granted have the same hash rarely
+
+// Events of which data was refused because no slot was free.
+struct refused {
+	uint64_t next[REFUSED_MOST]; // index + 1; 0: none
+};
+
 // State of granted events, see assembly_held.c.
 struct held {
 	struct evring_event *descriptions; // by slot
@@ -72,10 +79,8 @@ struct held {
 	uint32_t *buckets;                 // held events by index, chained; NO_EVENT: none
 	struct assembly_report *reports;   // first in, first out
 	uint32_t reports_size, reports_head, n_reports;
-	uint32_t n_ungranted; // slots of open and held events that have no grant
-	// Indices + 1 of events of which data was refused because no slot was free, by hash; 0:
-	// none. A later one takes the place of an earlier one.
-	uint64_t *refused;
+	uint32_t n_ungranted;    // slots of open and held events that have no grant
+	struct refused *refused; // by hash
 };
 
 // Sources that do not take part in granted events, see assembly_sources.c.
