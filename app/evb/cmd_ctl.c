@@ -8,12 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "client/control_client.h"
-#include "compose.h"
+#include "ctl_target.h"
 
 struct arguments {
 	const char *target; // configuration or socket
@@ -243,89 +242,6 @@ static void print_status(const cJSON *response)
 
 // --- requests ---
 
-// Finds the socket of a node of a configuration, which the caller frees. NULL after one line on
-// stderr.
-static struct config *load_node(const struct arguments *arguments, const char *node,
-				char path[CONTROL_SOCKET_PATH_SIZE])
-{
-	char error[CONTROL_SOCKET_ERROR_SIZE], refused[CONFIG_ERROR_SIZE];
-	struct config *config;
-
-	if (config_load(&config, arguments->target, node, arguments->overrides.list,
-			arguments->overrides.n, refused) != 0) {
-		fprintf(stderr, "%s\n", refused);
-		return NULL;
-	}
-	if (control_socket_path(config->name, path, error) == 0)
-		return config;
-	fprintf(stderr, "evb ctl: %s\n", error);
-	config_free(config);
-	return NULL;
-}
-
-// The node that a process follows as event manager; empty: unknown.
-static void ask_for_manager(const char *path, char manager[EVB_NAME_SIZE])
-{
-	char error[CONTROL_SOCKET_ERROR_SIZE];
-	cJSON *request = cJSON_CreateObject(), *response = NULL;
-
-	manager[0] = '\0';
-	if (cJSON_AddStringToObject(request, "command", "status") != NULL)
-		response = control_client_request(path, request, error);
-	if (response != NULL)
-		snprintf(manager, EVB_NAME_SIZE, "%s",
-			 text_of(cJSON_GetObjectItemCaseSensitive(response, "node"), "manager"));
-	cJSON_Delete(request);
-	cJSON_Delete(response);
-}
-
-// Where the event manager is elected: asks the nodes of this machine that can be it which is.
-static void find_elected(const struct arguments *arguments, const struct cluster_system *system,
-			 char path[CONTROL_SOCKET_PATH_SIZE])
-{
-	char manager[EVB_NAME_SIZE], other[CONTROL_SOCKET_PATH_SIZE];
-
-	for (unsigned i = 0; i < system->n_nodes; i++) {
-		struct config *config = NULL;
-
-		if (system->nodes[i].manager)
-			config = load_node(arguments, system->nodes[i].name, other);
-		if (config == NULL)
-			continue;
-		config_free(config);
-		ask_for_manager(other, manager);
-		if (strcmp(manager, system->nodes[i].name) == 0) {
-			strcpy(path, other);
-			return;
-		}
-	}
-}
-
-// Finds the socket of the target. Returns 0, or -1 after one line on stderr.
-static int find_socket(const struct arguments *arguments, char path[CONTROL_SOCKET_PATH_SIZE])
-{
-	const char *node = arguments->node != NULL ? arguments->node : CONFIG_MANAGER_NODE;
-	struct config *config;
-	struct stat found;
-
-	if (stat(arguments->target, &found) == 0 && S_ISSOCK(found.st_mode)) {
-		if (strlen(arguments->target) < CONTROL_SOCKET_PATH_SIZE) {
-			strcpy(path, arguments->target);
-			return 0;
-		}
-		fprintf(stderr, "evb ctl: %s is too long for the path of a socket\n",
-			arguments->target);
-		return -1;
-	}
-	config = load_node(arguments, node, path);
-	if (config == NULL)
-		return -1;
-	if (arguments->node == NULL && cluster_elects(&config->cluster))
-		find_elected(arguments, &config->cluster, path);
-	config_free(config);
-	return 0;
-}
-
 // The nodes have other working directories.
 static bool add_file(cJSON *request, const char *file)
 {
@@ -368,10 +284,18 @@ int cmd_ctl(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
 	char path[CONTROL_SOCKET_PATH_SIZE], error[CONTROL_SOCKET_ERROR_SIZE] = "out of memory";
+	struct ctl_target target;
 	cJSON *request, *response;
 
-	if (arguments_parse(&command, argc, argv, &arguments) != 0 ||
-	    find_socket(&arguments, path) != 0)
+	if (arguments_parse(&command, argc, argv, &arguments) != 0)
+		return 1;
+	target = (struct ctl_target){
+		.target = arguments.target,
+		.node = arguments.node,
+		.overrides = &arguments.overrides,
+		.is_command = strcmp(arguments.command, "status") != 0,
+	};
+	if (ctl_target_socket(&target, path) != 0)
 		return 1;
 	request = make_request(&arguments);
 	response = request != NULL ? control_client_request(path, request, error) : NULL;

@@ -38,7 +38,8 @@ int control_role_ask(struct role *role, enum cluster_command command, unsigned n
 
 	if (!control_role_manages(role)) {
 		control_role_node_view(role, &view);
-		if (view.manager == CLUSTER_NONE)
+		// A node whose term has ended follows itself until another one is elected.
+		if (view.manager == CLUSTER_NONE || view.manager == control->system->self)
 			snprintf(error, CONTROL_ERROR_SIZE, "no event manager is in office");
 		else
 			snprintf(error, CONTROL_ERROR_SIZE,

@@ -89,8 +89,10 @@ class System:
         self._stack.callback(self._clean)
         return self
 
-    def __exit__(self, *_):
-        for process in self.processes.values():
+    def __exit__(self, failure=None, *_):
+        for node, process in self.processes.items():
+            if failure is not None:
+                print(f"node {node} before the failure: {process.describe()}")
             process.__exit__()
         self._stack.close()
 
@@ -129,6 +131,10 @@ class System:
         """`evb ctl` with the system's configuration, run to its end."""
         options = ("--node", node) if node else ()
         return self._work.evb("ctl", *options, self.file, *command)
+
+    def launch_ctl(self, *command):
+        """The same, not waited for."""
+        return self._work.start(evbtest.binary(), "ctl", self.file, *command)
 
     def command(self, *command):
         """A command to the manager that it must carry out."""

@@ -195,6 +195,28 @@ def test_standby():
         two_runs(work, configuration)
 
 
+def test_command_while_no_manager_is_in_office():
+    """A command waits until one is elected: a node without the others' votes is not in office."""
+    with evbtest.Workspace() as work:
+        configuration = several(work)
+        configuration["nodes"][1]["manager"] = True
+        configuration["event_manager"].update(heartbeat="50ms", heartbeat_timeout="1s")
+        with cluster.System(work, configuration) as system:
+            system.start()
+            wait_until_ready(system, 11)
+            system.wait_for(lambda status: "system" in status, "a is in office", "a")
+            for node in "bc":
+                system.processes[node].signal(signal.SIGSTOP)
+            system.wait_for(lambda status: "system" not in status, "the term of a ends", "a")
+            check_refused(system, ("pause",), "no event manager is in office", node="a")
+            start = system.launch_ctl("start")
+            for node in "bc":
+                system.processes[node].signal(signal.SIGCONT)
+            check_equal((start.finish().status, start.output()), (0, ""), start.describe())
+            wait_until_ready(system, 12)
+            end_all(system)
+
+
 def test_producers():
     """A producer of each node opens the ring of each run."""
     with evbtest.Workspace() as work:
