@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-import evb_reader
+import evb
 
 # magnet.c
 SEGMENT_Z = 800.0
@@ -139,7 +139,7 @@ class Filter:
             mep = built.mep
             sources = [mep.find(SEGMENTS_SOURCE)]
             sources += [mep.find(HITS_SOURCE + s) for s in range(len(STATION_Z))]
-            if any(source.flags for source in sources):
+            if any(source.missing or source.opaque for source in sources):
                 raise Damaged
             for i, fragments in enumerate(zip(*sources)):
                 lines |= self.lines_of_one(mep.event_id + i, fragments)
@@ -170,7 +170,7 @@ class Filter:
             try:
                 if decides:
                     built.decide(lines != 0, lines=lines)
-            except evb_reader.ReaderError as error:
+            except evb.ReaderError as error:
                 if error.errno != errno.EPERM:
                     raise
                 print(f"filter.py: {error.strerror}; it only counts", file=sys.stderr)
@@ -186,11 +186,11 @@ def main():
     options = parser.parse_args()
     work = Filter(options.print)
     try:
-        with evb_reader.Reader(options.name, options.group, directory=options.directory) as reader:
+        with evb.Reader(options.name, options.group, directory=options.directory) as reader:
             work.run(reader)
     except KeyboardInterrupt:
         pass
-    except evb_reader.ReaderError as error:
+    except evb.ReaderError as error:
         sys.exit(f"filter.py: {error.strerror}")
     print(f"{work.built} built events, {work.accepted} accepted", file=sys.stderr)
     if work.events:

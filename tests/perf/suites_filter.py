@@ -33,7 +33,7 @@ def _programs(bench):
 def _environment(bench):
     # One thread of numpy, for the figure is that of a core.
     return {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
-            "PYTHONPATH": os.path.join(evbtest.REPOSITORY, "lib", "evring"),
+            "PYTHONPATH": os.path.join(evbtest.REPOSITORY, "python"),
             "EVB_READER_LIBRARY": os.path.join(bench.build, "lib", "evring", "libevb-reader.so")}
 
 

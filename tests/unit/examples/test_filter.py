@@ -6,7 +6,6 @@
 The one in C and the one in Python find the same tracks, which are the true ones, and decide alike.
 """
 
-import importlib.util
 import os
 import random
 import struct
@@ -16,15 +15,17 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "../../..")
-sys.path[:0] = [os.path.join(ROOT, "tests/functional"), os.path.join(ROOT, "lib/evring")]
+sys.path[:0] = [os.path.join(ROOT, *path) for path in (
+    ("tests", "functional"), ("tests", "unit", "python"), ("python",))]
 
+import evb
 import evb_decode
-import evb_reader
 import make_meps
+import need_numpy
 
 EVENTS, PACKING = 300, 3
 FILTER, MAKE_HITS, FEEDER = sys.argv[1:4]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "lib/evring")}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")}
 IN_PYTHON = [sys.executable, os.path.join(ROOT, "examples/filter/filter.py")]
 
 
@@ -42,7 +43,7 @@ def run(folder, command, meps):
         with open(ring + ".out", "w") as out, open(ring + ".err", "w") as errors:
             work = subprocess.Popen([*command, "--directory", ring, "--print", "feeder"],
                                     stdout=out, stderr=errors, env=ENVIRONMENT)
-        with evb_reader.Reader("feeder", group="after", directory=ring) as reader:
+        with evb.Reader("feeder", group="after", directory=ring) as reader:
             accepted = {event.event_id: event.decision.lines for event in reader}
         status = work.wait(60)
         with open(ring + ".out") as out, open(ring + ".err") as errors:
@@ -137,6 +138,7 @@ def check_damaged(folder, command, mep):
 
 
 def main():
+    need_numpy.or_skip()
     with tempfile.TemporaryDirectory() as folder:
         hits, truth = (os.path.join(folder, name) for name in ("hits.mfp", "truth"))
         subprocess.run([MAKE_HITS, hits, "--events", str(EVENTS), "--packing", str(PACKING),
@@ -148,9 +150,6 @@ def main():
         check_tracks(found, read_truth(truth))
         check_decisions(found, accepted)
         check_damaged(folder, [FILTER], meps[0])
-        if not importlib.util.find_spec("numpy"):
-            print("numpy is not installed; the filter in Python was not tried")
-            return
         printed, account, same = run(folder, IN_PYTHON, meps)
         compare(found, read_lines(printed))
         assert same == accepted, account

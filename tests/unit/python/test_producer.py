@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""The Python module, the example program, and `evb take`: test_producer.py EVB EXAMPLE
+"""evb.Producer, the example program, and `evb take`: test_producer.py EVB EXAMPLE
 
 What Python and the example put into a ring is what `evb take` writes to a file, byte for byte.
 """
@@ -18,9 +18,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "../../../lib/producer")]
+sys.path[:0] = [os.path.join(HERE, "../../../python")]
 
-import evb_producer
+import evb
 
 EVB, EXAMPLE = sys.argv[1:3]
 SOURCES = (1, 2, 0x1000)
@@ -64,7 +64,7 @@ class Take:
 def fails(code, function, *arguments):
     try:
         function(*arguments)
-    except evb_producer.ProducerError as error:
+    except evb.ProducerError as error:
         assert error.errno == code, error
     else:
         raise AssertionError(f"no error {code}")
@@ -74,10 +74,10 @@ def test_python(folder):
     dice = random.Random(1)
     take = Take(folder, "--packing", "1")
     sent = b""
-    fails(errno.ENOENT, evb_producer.Producer, "try", "other", False, folder)
-    with evb_producer.Producer("try", "input", checked=True, directory=folder) as producer:
+    fails(errno.ENOENT, evb.Producer, "try", "other", False, folder)
+    with evb.Producer("try", "input", checked=True, directory=folder) as producer:
         assert producer.info == (65536, 8192, 1, SOURCES, True), producer.info
-        fails(errno.EBUSY, evb_producer.Producer, "try", "input", False, folder)
+        fails(errno.EBUSY, evb.Producer, "try", "input", False, folder)
         for event_id in range(300):
             for source in SOURCES:
                 mfp = make_mfp(dice, source, event_id)
@@ -101,7 +101,7 @@ def test_python(folder):
 
 def test_malformed_blocks_are_told(folder):
     take = Take(folder, "--count", "2")
-    with evb_producer.Producer("try", "input", directory=folder) as producer:
+    with evb.Producer("try", "input", directory=folder) as producer:
         producer.put(1, 7, make_mfp(random.Random(2), 2, 7))
         producer.put(1, 8, b"no MFP")
     status, output, _ = take.end()
