@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "account_text.h"
 #include "appliance/account.h"
 #include "appliance/appliance.h"
 #include "appliance/run_control.h"
@@ -26,18 +27,6 @@ static void print_notice(void *context, const char *line)
 	log_line(LOG_LEVEL_NOTICE, "%s", line);
 }
 
-static void print_rate(const char *prefix, const char *suffix, double value, const char *unit)
-{
-	static const char *const scales[] = { "", "k", "M", "G" };
-	unsigned scale = 0;
-
-	while (value >= 1000 && scale < 3) {
-		value /= 1000;
-		scale++;
-	}
-	printf("%s%.3g %s%s%s", prefix, value, scales[scale], unit, suffix);
-}
-
 // The progress line on a terminal: rates since the previous line, 1 s before.
 static void print_progress(const struct appliance *appliance, const struct account *now,
 			   const struct account *before)
@@ -52,8 +41,8 @@ static void print_progress(const struct appliance *appliance, const struct accou
 	if (seconds <= 0)
 		return;
 	printf("\r\033[K%6.0f s  ", now->seconds);
-	print_rate("", "", (double)events / seconds, "events/s");
-	print_rate("  ", "", (double)bytes * 8 / seconds, "b/s");
+	account_print_rate("", (double)events / seconds, "events/s");
+	account_print_rate("  ", (double)bytes * 8 / seconds, "b/s");
 	if (builds)
 		printf("  %llu incomplete  %llu lost segments  %llu slots free",
 		       (unsigned long long)(now->built.events_incomplete +
@@ -63,123 +52,6 @@ static void print_progress(const struct appliance *appliance, const struct accou
 	fflush(stdout);
 }
 
-// Writes ", CAUSE N" for each cause of drops that occurred.
-static void write_drops(FILE *to, const struct account *a)
-{
-	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
-		if (a->segment_drops[i] > 0)
-			fprintf(to, ", %s %llu", segment_cause_name(i),
-				(unsigned long long)a->segment_drops[i]);
-	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
-		if (a->rx.packet_drops[i] > 0)
-			fprintf(to, ", %s %llu", packet_cause_name(i),
-				(unsigned long long)a->rx.packet_drops[i]);
-}
-
-static void print_built(const struct account *a)
-{
-	printf("events   %llu complete, %llu incomplete, %llu discarded",
-	       (unsigned long long)a->built.events_complete,
-	       (unsigned long long)a->built.events_incomplete,
-	       (unsigned long long)a->built.events_discarded);
-	print_rate("; ", "", a->seconds > 0 ? (double)a->built.events_complete / a->seconds : 0,
-		   "events/s");
-	print_rate(", ", "\n", a->seconds > 0 ? (double)a->built.bytes_built / a->seconds : 0,
-		   "B/s built");
-	printf("segments %llu received, %llu placed, %llu dropped",
-	       (unsigned long long)a->segments_received, (unsigned long long)a->built.placed,
-	       (unsigned long long)account_losses(a));
-	write_drops(stdout, a);
-	printf("; the ports missed %llu\n", (unsigned long long)a->missed);
-	printf("latency  first segment to complete: p50 %.1f us, p99 %.1f us, p99.9 %.1f us, "
-	       "max %.1f us\n",
-	       (double)histogram_quantile(&a->latency.complete, 0.5) * 1e-3,
-	       (double)histogram_quantile(&a->latency.complete, 0.99) * 1e-3,
-	       (double)histogram_quantile(&a->latency.complete, 0.999) * 1e-3,
-	       (double)a->latency.complete.maximum * 1e-3);
-}
-
-// A generator that sends a capture does not count events.
-static void print_sent(const struct account *a)
-{
-	printf("sent     ");
-	if (a->sent_events > 0)
-		printf("%llu events, ", (unsigned long long)a->sent_events);
-	printf("%llu packets, %llu bytes", (unsigned long long)a->sent.packets,
-	       (unsigned long long)a->sent.bytes);
-	if (a->unacknowledged > 0)
-		printf("; %llu messages were not acknowledged",
-		       (unsigned long long)a->unacknowledged);
-	printf("\n");
-}
-
-static void print_written(const struct account *a)
-{
-	printf("         %llu events, %llu bytes, %llu files",
-	       (unsigned long long)a->written.events, (unsigned long long)a->written.bytes,
-	       (unsigned long long)a->written.files);
-	if (a->written.refused > 0)
-		printf("; %llu events have no form in the files' format",
-		       (unsigned long long)a->written.refused);
-	if (a->written.failures > 0)
-		printf("; %llu files could not be finished",
-		       (unsigned long long)a->written.failures);
-	if (a->written.lost > 0)
-		printf("; %llu events LOST: their sync failed",
-		       (unsigned long long)a->written.lost);
-	printf("\n");
-}
-
-static void print_decisions(const struct appliance *appliance)
-{
-	static struct account_decisions d; // large
-
-	for (unsigned i = 0; account_take_decisions(appliance, i, &d); i++)
-		printf("decided  by %s: %llu accepted, %llu rejected, %llu undecided of %llu; "
-		       "p50 %.1f us, p99 %.1f us\n",
-		       d.group->name, (unsigned long long)d.accepted,
-		       (unsigned long long)d.rejected, (unsigned long long)d.undecided,
-		       (unsigned long long)d.published,
-		       (double)histogram_quantile(&d.time, 0.5) * 1e-3,
-		       (double)histogram_quantile(&d.time, 0.99) * 1e-3);
-}
-
-static void print_results(const struct appliance *appliance, const struct account *a)
-{
-	const struct plan *plan = appliance->plan;
-
-	const struct config *config = appliance->config;
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < plan->n_roles; i++) {
-		const struct config_results *results = &config->results[plan->roles[i].object];
-
-		if (plan->roles[i].kind == CONFIG_ROLE_RESULTS) {
-			printf("results  %s\n", results_role_path(appliance->roles[i]));
-			n++;
-		} else if (plan->roles[i].kind == CONFIG_ROLE_RESULTS_SENDER) {
-			const struct cluster_system *system = &config->cluster;
-			const unsigned to = system->results[results->system - 1].node;
-
-			printf("results  %s: sent to node %s\n", results->name,
-			       system->nodes[to].name);
-		}
-	}
-	if (a->results_sent.lost > 0)
-		printf("         %llu of %llu decisions LOST: that node did not write them\n",
-		       (unsigned long long)a->results_sent.lost,
-		       (unsigned long long)a->results_sent.passed_on);
-	if (n == 0)
-		return;
-	printf("         %llu decisions in order; %llu not decided in time, %llu decided too "
-	       "late\n",
-	       (unsigned long long)a->results.records, (unsigned long long)a->ordered.timed_out,
-	       (unsigned long long)a->ordered.late);
-	if (a->results.lost > 0)
-		printf("         %llu decisions LOST: they could not be written or sent\n",
-		       (unsigned long long)a->results.lost);
-}
-
 // The final account, for collectors of logs.
 static void log_account(const struct appliance *appliance)
 {
@@ -187,25 +59,6 @@ static void log_account(const struct appliance *appliance)
 
 	log_value(LOG_LEVEL_INFO, "ended", "account", cJSON_Parse(text));
 	free(text);
-}
-
-// The final account, for people.
-static void print_account(const struct appliance *appliance, const struct account *a)
-{
-	printf("\nappliance %s, run %u: %.2f s\n", appliance->config->name, appliance->run,
-	       a->seconds);
-	if (appliance->config->n_generators > 0)
-		print_sent(a);
-	if (appliance->config->n_builders > 0)
-		print_built(a);
-	print_decisions(appliance);
-	for (unsigned i = 0; i < appliance->config->n_writers; i++)
-		printf("written  %s in %s\n", appliance->config->writers[i].name,
-		       appliance->config->writers[i].directory);
-	if (appliance->config->n_writers > 0)
-		print_written(a);
-	if (appliance->config->n_results > 0)
-		print_results(appliance, a);
 }
 
 // The summary of a run: FILE, or, where the process serves several runs, FILE with the number of
@@ -304,7 +157,7 @@ static void log_nothing(const struct account *a)
 	FILE *to = fmemopen(causes, sizeof(causes), "w");
 
 	if (to != NULL) {
-		write_drops(to, a);
+		account_write_drops(to, a);
 		if (a->built.events_discarded > 0)
 			fprintf(to, "; %llu events were discarded",
 				(unsigned long long)a->built.events_discarded);
@@ -341,7 +194,7 @@ static int finish(struct appliance *appliance, const struct session_options *opt
 	if (log_is_json())
 		log_account(appliance);
 	else
-		print_account(appliance, account);
+		account_print(appliance, account);
 	if (options->summary != NULL && write_summary(appliance, options->summary) != 0)
 		status = 1;
 	if (appliance->failed)
@@ -482,6 +335,7 @@ int session_run(const struct plan *plan, const struct session_options *options)
 	if (!preflight(plan))
 		goto end;
 	appliance->notice = print_notice;
+	appliance->input_is_mixed = options->input_is_mixed;
 	appliance->replaceable = options->config;
 	appliance->load = options->load;
 	appliance->load_context = options->load_context;

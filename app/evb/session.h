@@ -15,6 +15,7 @@ struct session_options {
 	bool strict;         // exit status 2 if anything was lost
 	bool input_lacks;    // what is to be sent was lost before the run: a loss, too
 	bool input_judged;   // the caller has reported what captures lack
+	bool input_is_mixed; // captures have packets for others, which are no loss
 	bool quiet;          // no plan, no progress
 	bool must_build;     // exit status 1, and a line that says why, if no event was built
 	// The configuration of the plan, and how another file is read as that was (appliance.h);

@@ -140,6 +140,9 @@ struct appliance {
 	uint32_t producers[EVB_MAX_GENERATORS];     // processes that fill their rings; 0: none
 	uint64_t waiting_since[EVB_MAX_GENERATORS]; // TSC, for a RoCE connection; 0: not waiting
 	bool waiting_reported[EVB_MAX_GENERATORS];
+	// Set by the owner before the start: what arrives is a capture of a network, in which
+	// packets for other programs are no loss.
+	bool input_is_mixed;
 	struct run_control *run_control;                 // NULL: there is no control socket
 	void (*notice)(void *context, const char *line); // writes a line to the log; or NULL
 	void *notice_context;

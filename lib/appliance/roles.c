@@ -102,6 +102,7 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.udp_ports = segments.count,
 		.builder_by_udp_port = is_node && !listens,
 		.takes_bundles = is_node && !listens,
+		.others_are_expected = appliance->input_is_mixed,
 		.packing = config->sources.packing,
 		.sources = &appliance->sources,
 		.admission = admission_of(appliance, port->profile),

@@ -18,7 +18,8 @@ struct rx_counters {
 	uint64_t control_dropped; // of these and of ARP replies: lost because its link was full
 	uint64_t pause;           // pause frames of flow control
 	uint64_t roce;            // RoCE packets that are not segments
-	uint64_t other;           // frames of protocols that evb does not speak
+	uint64_t other; // frames of protocols that evb does not speak; of a replayed capture
+			// also UDP datagrams for other programs
 	uint64_t checksums_unfinished; // of accepted packets (wire/net.h)
 	uint64_t packet_drops[PACKET_N_CAUSES];
 	uint64_t held; // packets that wait for room in links now (rx/hold.h), not in `packets` yet

@@ -51,6 +51,7 @@ struct rx_parameters {
 	// (ether_type is not 0) behind an EtherType. Neither: handlers alone bring segments.
 	uint16_t ether_type;
 	uint16_t udp_port, udp_ports;
+	bool others_are_expected; // datagrams to other ports count as `other`, and are no drops
 	bool takes_bundles;       // packets may be bundles (packet/bundle.h), for builders
 	bool builder_by_udp_port; // destination port - udp_port is the builder's number
 	uint32_t packing;         // events per block, >= 1

@@ -310,6 +310,13 @@ static enum rx_verdict run_handler(struct rx *rx, const struct rx_handler *handl
 	return verdict;
 }
 
+// A packet of a protocol that evb does not speak.
+static void free_other(struct rx *rx, struct rte_mbuf *mbuf)
+{
+	counter_add(&rx->counters.other, 1);
+	rte_pktmbuf_free(mbuf);
+}
+
 // A datagram to a port that carries no segments. False if more bytes must be contiguous; nothing
 // has been done then.
 static bool serve_datagram(struct rx *rx, struct rx_packet *packet)
@@ -326,7 +333,10 @@ static bool serve_datagram(struct rx *rx, struct rx_packet *packet)
 		cause = check_sums(rx, packet->mbuf, packet->bytes, &packet->frame);
 	if (cause == PACKET_N_CAUSES && handler < end)
 		verdict = run_handler(rx, handler, packet);
-	if (verdict == RX_NOT_MINE)
+	if (verdict == RX_NOT_MINE && cause == PACKET_N_CAUSES &&
+	    rx->parameters.others_are_expected)
+		free_other(rx, packet->mbuf);
+	else if (verdict == RX_NOT_MINE)
 		drop_packet(rx, packet->mbuf,
 			    cause == PACKET_N_CAUSES ? PACKET_UNKNOWN_PORT : cause);
 	return verdict != RX_MORE_BYTES;
@@ -339,8 +349,7 @@ static void serve_other(struct rx *rx, struct rx_packet *packet)
 		if (rx_accepts(&rx->handlers[i], &packet->frame) &&
 		    run_handler(rx, &rx->handlers[i], packet) != RX_NOT_MINE)
 			return;
-	counter_add(&rx->counters.other, 1);
-	rte_pktmbuf_free(packet->mbuf);
+	free_other(rx, packet->mbuf);
 }
 
 __attribute__((noinline)) static bool serve_other_segment(struct rx *rx, struct rte_mbuf *mbuf,

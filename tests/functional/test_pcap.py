@@ -134,6 +134,23 @@ def test_replay_learns():
             judge.remove_files(out)
 
 
+def test_replay_among_others():
+    """Packets for other programs in a capture are no loss. Each line of the account adds up."""
+    with evbtest.Workspace() as work:
+        plan = ejfat_sender.Plan(stream_of(20), end_of_run=False)
+        packets = list(plan.frames())
+        others = [frames.Framer(destination_port=9).frame(bytes(100))] * 7
+        path = work.path("mixed.pcap")
+        frames.write_capture(path, others + packets)
+        process = work.evb("replay", path, "--out", work.folder("replayed"), "--strict")
+        check_equal(process.status, 0, process.describe())
+        for line in (f"\npackets  {len(packets) + 7} received, {len(packets)} with segments, 7 others, "
+                     "0 dropped\n",
+                     f"\nsegments {len(packets)} received, {len(packets)} placed, 0 dropped; ",
+                     " bytes, 1 file\n"):
+            check(line in process.output() + "\n", f"{line} in {process.describe()}")
+
+
 def kernel_captures(work, plan):
     """Captures of a kernel UDP sender whose checksums are left to a device that is not there: one
     taken where the sender is, one where it sends to."""
