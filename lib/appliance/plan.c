@@ -19,6 +19,7 @@
 
 #define OFFERS_MOST (1u << 18)    // largest depth of the mailbox of blocks that builders read
 #define BUNDLES     1024u         // packets of small blocks; without a free one, blocks leave alone
+#define MOST_BYTES  (1ULL << 46)  // more than any machine has
 #define ROLE_BYTES  (256u * 1024) // upper limit of a role's own state in DPDK's memory
 
 int plan_fail(char *error, const struct plan *plan, const char *format, ...)
@@ -215,6 +216,26 @@ static unsigned role_of_port(const struct plan *plan, unsigned port)
 	return PLAN_NONE;
 }
 
+// Two ports on an interface would each get some or all of its packets. With options they can divide
+// its queues.
+static int check_device(const struct plan *plan, unsigned index, char *error)
+{
+	const struct port_settings *ports = plan->config->ports;
+	const struct profile *profile = &plan->ports[index].profile;
+	char cause[PROFILE_ERROR_SIZE];
+
+	if (profile_check_device(profile, &ports[index], cause) != 0)
+		return plan_fail(error, plan, "ports[%u].device: %s", index, cause);
+	for (unsigned i = 0; i < index && profile_owns_device(profile, &ports[index]); i++)
+		if (strcmp(ports[i].device, ports[index].device) == 0 &&
+		    profile_owns_device(&plan->ports[i].profile, &ports[i]) &&
+		    ports[i].n_options + ports[index].n_options == 0)
+			return plan_fail(error, plan,
+					 "ports[%u].device: %s is the device of ports[%u] already",
+					 index, ports[index].device, i);
+	return 0;
+}
+
 static int plan_port(struct plan *plan, unsigned index, char *error)
 {
 	const struct port_settings *config = &plan->config->ports[index];
@@ -225,6 +246,8 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 
 	if (profile_load(&port->profile, config, cause) != 0)
 		return plan_fail(error, plan, "ports[%u].profile: %s", index, cause);
+	if (check_device(plan, index, error) != 0)
+		return -1;
 	if (config->mtu > port->profile.maximum_mtu)
 		return plan_fail(error, plan,
 				 "ports[%u].mtu: %u is above what profile %s can carry, %u", index,
@@ -428,6 +451,12 @@ static int plan_memory(struct plan *plan, char *error)
 		if (node->free_hugepage_bytes < node->hugepage_bytes)
 			plan->hugepages_suffice = false;
 	}
+	if (plan->packet_bytes + plan->ring_bytes > MOST_BYTES)
+		return plan_fail(
+		    error, plan,
+		    "builders: slots and packets take %llu TiB: use fewer or smaller "
+		    "slots",
+		    (unsigned long long)((plan->packet_bytes + plan->ring_bytes) >> 40));
 	if (!plan->hugepages_suffice && limit > 0 && plan->packet_bytes > limit)
 		return plan_fail(
 		    error, plan,

@@ -88,12 +88,23 @@ static int check_water_marks(struct config_reader *reader, const struct flow_con
 	return 0;
 }
 
+// A network's first and last address are its own and the broadcast address, unless it has at most
+// two addresses (RFC 3021).
+static bool is_host(const struct port_settings *port)
+{
+	const uint32_t first_byte = port->address >> 24;
+	const uint32_t of_hosts = port->prefix_length <= 30 ? UINT32_MAX >> port->prefix_length : 0;
+	const uint32_t host = port->address & of_hosts;
+
+	return first_byte != 0 && first_byte < 224 &&
+	       (of_hosts == 0 || (host != 0 && host != of_hosts));
+}
+
 static int check_ports(struct config_reader *reader, const struct config *config)
 {
 	for (unsigned i = 0; i < config->n_ports; i++) {
 		const struct port_settings *port = &config->ports[i];
-		unsigned first = port->address >> 24;
-		if (port->has_address && (first == 0 || first >= 224))
+		if (port->has_address && !is_host(port))
 			return config_fail(config_at_element(reader, "ports", i, "address"),
 					   "is not the address of a host");
 		if (port->has_address6 &&

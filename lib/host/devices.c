@@ -139,19 +139,14 @@ static void judge_pci(struct check *check, unsigned index)
 			   device, port->kernel_driver);
 }
 
-// The driver needs a network card, and the device of the port is not one.
+// The driver needs a network card, and the device of the port is not one. The plan has refused it
+// where the profile says so.
 static void judge_address(struct check *check, unsigned index)
 {
-	const struct profile *profile = &check->plan->ports[index].profile;
 	const struct port_settings *config = &check->plan->config->ports[index];
 
-	if (profile->device_argument[0] != '\0' && config->device[0] == '\0')
-		report_add(check->report, HOST_FAIL,
-			   "port %s: profile %s needs a `device` (its %s)" REMEDY
-			   "set ports[%u].device",
-			   config->name, config->profile, profile->device_argument, index);
-	else if (profile->device_argument[0] == '\0' &&
-		 check->drivers[index].kernel_drivers[0] != '\0')
+	if (check->plan->ports[index].profile.device_argument[0] == '\0' &&
+	    check->drivers[index].kernel_drivers[0] != '\0')
 		report_add(check->report, HOST_FAIL,
 			   "port %s: profile %s needs the PCI address of a card as `device`, "
 			   "\"%s\" is none" REMEDY

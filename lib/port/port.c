@@ -183,17 +183,10 @@ void port_pci_device(const struct profile *profile, const struct port_settings *
 static int check_device(const struct port *port, char *error)
 {
 	const char *driver = port->profile->driver, *device = port->config->device;
+	char cause[PROFILE_ERROR_SIZE];
 
-	if (port->profile->is_pci)
-		return port_error(
-		    error, port,
-		    "profile %s needs the address of a PCI device as `device`, such as "
-		    "0000:3b:00.0 (dpdk-devbind.py --status lists them)",
-		    port->profile->name);
-	if (port->profile->device_argument[0] != '\0' && device[0] == '\0' &&
-	    strcmp(driver, "net_tap") != 0)
-		return port_error(error, port, "profile %s needs a `device` (its %s)",
-				  port->profile->name, port->profile->device_argument);
+	if (profile_check_device(port->profile, port->config, cause) != 0)
+		return port_error(error, port, "device: %s", cause);
 	if ((strcmp(driver, "net_af_packet") == 0 || af_xdp_is_driver(port->profile)) &&
 	    if_nametoindex(device) == 0)
 		return port_error(error, port,

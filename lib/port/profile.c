@@ -172,3 +172,29 @@ bool profile_is_pci(const struct profile *profile, const struct port_settings *p
 	return profile->device_argument[0] == '\0' &&
 	       sscanf(port->device, "%x:%x:%x.%x", &domain, &bus, &device, &function) == 4;
 }
+
+int profile_check_device(const struct profile *profile, const struct port_settings *port,
+			 char *error)
+{
+	if (profile->is_pci && !profile_is_pci(profile, port)) {
+		snprintf(error, PROFILE_ERROR_SIZE,
+			 "profile %s needs the PCI address of a card, such as 0000:3b:00.0, "
+			 "\"%s\" is none: `dpdk-devbind.py --status` lists them",
+			 profile->name, port->device);
+		return -1;
+	}
+	// The driver of tap devices names them itself.
+	if (profile->device_argument[0] != '\0' && port->device[0] == '\0' &&
+	    strcmp(profile->driver, "net_tap") != 0) {
+		snprintf(error, PROFILE_ERROR_SIZE, "profile %s needs a device (its %s)",
+			 profile->name, profile->device_argument);
+		return -1;
+	}
+	return 0;
+}
+
+bool profile_owns_device(const struct profile *profile, const struct port_settings *port)
+{
+	return profile_is_pci(profile, port) ||
+	       (strcmp(profile->device_argument, "iface") == 0 && port->device[0] != '\0');
+}

@@ -66,5 +66,13 @@ extern const struct profile_text profile_texts[];
 // one line in error[PROFILE_ERROR_SIZE].
 int profile_load(struct profile *profile, const struct port_settings *port, char *error);
 
+// Checks whether a port names the device that its profile needs. Returns 0, or -1 with one line in
+// error[PROFILE_ERROR_SIZE].
+int profile_check_device(const struct profile *profile, const struct port_settings *port,
+			 char *error);
+
+// Whether the port's device is a kernel interface or a network card, which belongs to one port.
+bool profile_owns_device(const struct profile *profile, const struct port_settings *port);
+
 // Whether the port is on a PCI device, so that its device has the form 0000:00:00.0.
 bool profile_is_pci(const struct profile *profile, const struct port_settings *port);

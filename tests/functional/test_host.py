@@ -235,16 +235,12 @@ def test_port_missing():
                 'port wire: there is no network interface "evbnone0" here', "`ip link`")
         refused(host, on_port(work, "mlx5", "ffff:1f:1f.7"),
                 "port wire: there is no PCI device ffff:1f:1f.7", "dpdk-devbind.py --status")
-        refused(host, on_port(work, "ice", "eth1"),
-                'needs the PCI address of a card as `device`, "eth1" is none', "0000:3b:00.0")
         socket_path = work.path("memif.sock")
         refused(host, on_port(work, "memif", socket_path),
                 f"there is no memif server at {socket_path}", "start the other side first")
         capture = work.path("none.pcap")
         refused(host, on_port(work, "pcap", capture), f"capture file {capture} is not there",
                 "path of a pcap file")
-        refused(host, on_port(work, "af_packet", ""), "needs a `device` (its iface)",
-                "set ports[0].device")
 
 
 def test_no_capability():

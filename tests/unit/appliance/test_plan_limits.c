@@ -262,6 +262,39 @@ static void refused__port(void **state)
 		     "x.json: ports[0].rx_queues: 2, profile pcap has at most 1");
 }
 
+#define INTERFACE(name, device) \
+	"{\"name\": \"" name "\", \"profile\": \"af_packet\", \"device\": \"" device "\"}"
+
+static void refused__device(void **state)
+{
+	(void)state;
+	machine_make(2);
+	plan_refused("{\"ports\": [{\"name\": \"p\", \"profile\": \"af_packet\"}]," SOURCES
+		     "," ONE_BUILDER "}",
+		     "x.json: ports[0].device: profile af_packet needs a device (its iface)");
+	plan_refused(
+	    "{\"ports\": [{\"name\": \"p\", \"profile\": \"ice\", \"device\": \"eth1\"}"
+	    "]," SOURCES "," ONE_BUILDER "}",
+	    "x.json: ports[0].device: profile ice needs the PCI address of a card, such as "
+	    "0000:3b:00.0, \"eth1\" is none: `dpdk-devbind.py --status` lists them");
+	plan_refused("{\"ports\": [" INTERFACE("p", "eth0") "," INTERFACE(
+			 "q", "eth0") "]," SOURCES "," ONE_BUILDER "}",
+		     "x.json: ports[1].device: eth0 is the device of ports[0] already");
+	plan_free(plan_of("{\"ports\": [" INTERFACE("p", "eth0") "," INTERFACE(
+	    "q", "eth1") "]," SOURCES "," ONE_BUILDER "}"));
+}
+
+static void refused__more_memory_than_machines_have(void **state)
+{
+	(void)state;
+	machine_make(2);
+	plan_refused(
+	    "{\"ports\": [" INTERFACE("p", "eth0") "]," SOURCES
+						   ", \"builders\": [{\"name\": \"b\", \"slots\": "
+						   "65536, \"slot_size\": \"4GiB\"}]}",
+	    "x.json: builders: slots and packets take 256 TiB: use fewer or smaller slots");
+}
+
 static void refused__too_many_senders_on_a_port(void **state)
 {
 	char text[4096];
@@ -368,6 +401,8 @@ int main(void)
 		cmocka_unit_test(memory__by_numa_node),
 		cmocka_unit_test(memory__limit_holds_without_hugepages),
 		cmocka_unit_test(refused__port),
+		cmocka_unit_test(refused__device),
+		cmocka_unit_test(refused__more_memory_than_machines_have),
 		cmocka_unit_test(refused__too_many_senders_on_a_port),
 		cmocka_unit_test(refused__more_producers_than_a_builder_has_inputs),
 		cmocka_unit_test(refused__too_many_roles),

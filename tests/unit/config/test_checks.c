@@ -33,6 +33,12 @@ static void port__addresses_are_a_hosts(void **state)
 		       "x.json: ports[0].address: is not the address of a host");
 	assert_refused("ports[0].address=224.0.0.1",
 		       "x.json: ports[0].address: is not the address of a host");
+	assert_refused("ports[0].address=10.1.2.0/24",
+		       "x.json: ports[0].address: is not the address of a host");
+	assert_refused("ports[0].address=10.1.2.255/24",
+		       "x.json: ports[0].address: is not the address of a host");
+	config_free(load_with("ports[0].address=10.1.2.255/16"));
+	config_free(load_with("ports[0].address=10.1.2.0/31"));
 	config_free(load_with("ports[0].address=223.255.255.255"));
 	assert_refused("ports[0].mac=01:00:5e:00:00:01",
 		       "x.json: ports[0].mac: is a multicast address, no port's own");

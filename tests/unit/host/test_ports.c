@@ -178,16 +178,6 @@ static void devices__interface(void **state)
 		       "port p0: there is no network interface \"eth1\" here", "ip link");
 }
 
-static void devices__none_named(void **state)
-{
-	struct fixture *fixture = *state;
-
-	fixture_port(fixture, "net_af_packet", "", 1500);
-	judge_devices(fixture, "");
-	assert_finding(fixture, HOST_FAIL, "devices", "needs a `device` (its iface)",
-		       "ports[0].device");
-}
-
 static void add_card(struct fixture *fixture)
 {
 	fixture_port(fixture, "net_ice", "0000:3b:00.0", 1500);
@@ -598,7 +588,6 @@ int main(void)
 		TEST(drivers__of_a_shared_file),
 		TEST(drivers__without_the_development_package),
 		TEST(devices__interface),
-		TEST(devices__none_named),
 		TEST(devices__pci),
 		TEST(devices__pci_of_a_driver_that_shares_it),
 		TEST(devices__pci_that_is_none),

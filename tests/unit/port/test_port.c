@@ -202,13 +202,13 @@ static void refused__without_its_device(void **state)
 {
 	(void)state;
 	assert_refused("\"profile\": \"pcap\"", 1, 1,
-		       "port wire: profile pcap needs a `device` (its rx_pcap)");
+		       "port wire: device: profile pcap needs a device (its rx_pcap)");
 	assert_refused("\"profile\": \"af_packet\", \"device\": \"no-such-if\"", 1, 1,
 		       "port wire: there is no network interface \"no-such-if\" here: `ip link` "
 		       "lists them (a container or namespace sees only its own)");
 	assert_refused("\"profile\": \"ice\", \"device\": \"eth1\"", 1, 1,
-		       "port wire: profile ice needs the address of a PCI device as `device`, such "
-		       "as 0000:3b:00.0 (dpdk-devbind.py --status lists them)");
+		       "port wire: device: profile ice needs the PCI address of a card, such as "
+		       "0000:3b:00.0, \"eth1\" is none: `dpdk-devbind.py --status` lists them");
 	assert_refused("\"profile\": \"ice\", \"device\": \"0000:3b:00.0\"", 1, 1,
 		       "port wire: no DPDK driver took PCI device 0000:3b:00.0: is it bound to "
 		       "vfio-pci (dpdk-devbind.py --status)?");
