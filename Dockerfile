@@ -55,6 +55,7 @@ RUN apt-get update \
         librte-ring23 \
         librte-telemetry23 \
         libsodium23 \
+        libsystemd0 \
         libtinfo6 \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* \
         /usr/share/doc/* /usr/share/info/* /usr/share/locale/* /usr/share/man/* \

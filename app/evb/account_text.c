@@ -28,7 +28,7 @@ void account_write_drops(FILE *to, const struct account *a)
 	write_packet_drops(to, a);
 }
 
-void account_print_rate(const char *prefix, double value, const char *unit)
+void account_print_rate(FILE *to, const char *prefix, double value, const char *unit)
 {
 	static const char *const scales[] = { "", "k", "M", "G", "T" };
 	unsigned scale = 0;
@@ -37,7 +37,7 @@ void account_print_rate(const char *prefix, double value, const char *unit)
 		value /= 1000;
 		scale++;
 	}
-	printf("%s%.3g %s%s", prefix, value, scales[scale], unit);
+	fprintf(to, "%s%.3g %s%s", prefix, value, scales[scale], unit);
 }
 
 static uint64_t sum_of(const uint64_t *drops, unsigned n)
@@ -93,8 +93,8 @@ static void print_built(const struct appliance *appliance, const struct account 
 	       (unsigned long long)a->built.events_complete,
 	       (unsigned long long)a->built.events_incomplete,
 	       (unsigned long long)a->built.events_discarded);
-	account_print_rate("; ", (double)a->built.events_complete / seconds, "events/s");
-	account_print_rate(", ", (double)a->built.bytes_built * 8 / seconds, "b/s built\n");
+	account_print_rate(stdout, "; ", (double)a->built.events_complete / seconds, "events/s");
+	account_print_rate(stdout, ", ", (double)a->built.bytes_built * 8 / seconds, "b/s built\n");
 	print_packets(appliance, a);
 	printf("segments %llu received, %llu placed, %llu dropped",
 	       (unsigned long long)a->segments_received, (unsigned long long)a->built.placed,

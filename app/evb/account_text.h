@@ -17,4 +17,4 @@ void account_print(const struct appliance *appliance, const struct account *acco
 void account_write_drops(FILE *to, const struct account *account);
 
 // Prints the prefix, then a rate in three digits with its unit: "184 kevents/s".
-void account_print_rate(const char *prefix, double value, const char *unit);
+void account_print_rate(FILE *to, const char *prefix, double value, const char *unit);

@@ -15,11 +15,14 @@
 #include "appliance/run_control.h"
 #include "host/host.h"
 #include "log.h"
+#include "service.h"
 #include "stop.h"
 #include "telemetry/telemetry.h"
 
 #define WATCH_MS 100 // between two checks of the appliance, at most
 #define SERVE_MS 10  // between two looks whether the run is over
+
+#define PROGRESS_SIZE 256 // of a line
 
 static void print_notice(void *context, const char *line)
 {
@@ -27,8 +30,8 @@ static void print_notice(void *context, const char *line)
 	log_line(LOG_LEVEL_NOTICE, "%s", line);
 }
 
-// The progress line on a terminal: rates since the previous line, 1 s before.
-static void print_progress(const struct appliance *appliance, const struct account *now,
+// The progress line, without its end: rates since the previous line, 1 s before.
+static void write_progress(FILE *to, const struct appliance *appliance, const struct account *now,
 			   const struct account *before)
 {
 	double seconds = now->seconds - before->seconds;
@@ -40,16 +43,15 @@ static void print_progress(const struct appliance *appliance, const struct accou
 
 	if (seconds <= 0)
 		return;
-	printf("\r\033[K%6.0f s  ", now->seconds);
-	account_print_rate("", (double)events / seconds, "events/s");
-	account_print_rate("  ", (double)bytes * 8 / seconds, "b/s");
+	fprintf(to, "%6.0f s  ", now->seconds);
+	account_print_rate(to, "", (double)events / seconds, "events/s");
+	account_print_rate(to, "  ", (double)bytes * 8 / seconds, "b/s");
 	if (builds)
-		printf("  %llu incomplete  %llu lost segments  %llu slots free",
-		       (unsigned long long)(now->built.events_incomplete +
-					    now->built.events_discarded),
-		       (unsigned long long)account_losses(now),
-		       (unsigned long long)now->free_slots);
-	fflush(stdout);
+		fprintf(to, "  %llu incomplete  %llu lost segments  %llu slots free",
+			(unsigned long long)(now->built.events_incomplete +
+					     now->built.events_discarded),
+			(unsigned long long)account_losses(now),
+			(unsigned long long)now->free_slots);
 }
 
 // The final account, for collectors of logs.
@@ -105,23 +107,41 @@ static bool time_is_up(const struct appliance *appliance, const struct session_o
 	return options->duration > 0 && appliance_seconds(appliance) >= options->duration;
 }
 
+// Shows the rates since the previous line, 1 s before, on the terminal and to the service manager.
+static void show_progress(const struct appliance *appliance, const struct service *service,
+			  bool on_terminal, const struct account *now, const struct account *before)
+{
+	char line[PROGRESS_SIZE] = "";
+	FILE *to = fmemopen(line, sizeof(line), "w");
+
+	if (to == NULL)
+		return;
+	write_progress(to, appliance, now, before);
+	fclose(to);
+	if (on_terminal && line[0] != '\0') {
+		printf("\r\033[K%s", line);
+		fflush(stdout);
+	}
+	service_status(service, line);
+}
+
 // Waits until the run ends by itself, the duration is over or a signal arrives.
 static void watch(struct appliance *appliance, const struct session_options *options,
-		  struct account *now, struct account *before)
+		  const struct service *service, struct account *now, struct account *before)
 {
-	bool shows = isatty(STDOUT_FILENO) && !options->quiet && !log_is_json();
+	const bool shows = isatty(STDOUT_FILENO) && !options->quiet && !log_is_json();
 	double next = 1;
 
 	while (stop_signal == 0 && !appliance_watch(appliance) && !time_is_up(appliance, options)) {
 		for (unsigned ms = 0; ms < WATCH_MS && !appliance_is_over(appliance);
 		     ms += SERVE_MS)
 			run_control_serve(appliance, SERVE_MS);
-		if (!shows || appliance_seconds(appliance) < next)
+		if (!(shows || service_is_managed()) || appliance_seconds(appliance) < next)
 			continue;
 		next += 1;
 		*before = *now;
 		account_take(appliance, now);
-		print_progress(appliance, now, before);
+		show_progress(appliance, service, shows, now, before);
 	}
 	if (shows)
 		printf("\r\033[K");
@@ -288,17 +308,19 @@ static struct appliance *make_appliance(void)
 
 // Serves one run after the other. Returns the exit status: the first one that is not 0.
 static int serve_runs(struct appliance *appliance, const struct session_options *options,
-		      struct account accounts[2])
+		      struct service *service, struct account accounts[2])
 {
 	char error[APPLIANCE_ERROR_SIZE];
 	int status = 0, of_run;
 	uint32_t next;
 
 	do {
-		watch(appliance, options, &accounts[0], &accounts[1]);
+		watch(appliance, options, service, &accounts[0], &accounts[1]);
 		next = stop_signal == 0 && !time_is_up(appliance, options)
 			   ? appliance_next_run(appliance)
 			   : 0;
+		if (next == 0)
+			service_stopping(service);
 		if (next == 0 || appliance->run_begun) {
 			of_run = finish(appliance, options, &accounts[0], next == 0);
 			status = status != 0 ? status : of_run;
@@ -320,6 +342,7 @@ int session_run(const struct plan *plan, const struct session_options *options)
 	char error[APPLIANCE_ERROR_SIZE] = "out of memory";
 	struct appliance *appliance = make_appliance();
 	struct account *accounts = calloc(2, sizeof(*accounts));
+	struct service service = { 0 };
 	int status = 1;
 
 	log_name(plan->config);
@@ -350,7 +373,14 @@ int session_run(const struct plan *plan, const struct session_options *options)
 		log_line(LOG_LEVEL_WARNING, "%s; going on without it", error);
 	if (!options->quiet)
 		announce(appliance);
-	status = serve_runs(appliance, options, accounts);
+	if (service_begin(&service, appliance) != 0)
+		log_line(LOG_LEVEL_WARNING,
+			 "out of memory: the watchdog of the service is not fed");
+	appliance->alive_context = &service;
+	appliance->alive = service_alive;
+	service_ready();
+	status = serve_runs(appliance, options, &service, accounts);
+	service_end(&service);
 	run_control_stop(appliance);
 	appliance_telemetry_stop();
 	appliance_stop(appliance);

@@ -146,6 +146,8 @@ struct appliance {
 	struct run_control *run_control;                 // NULL: there is no control socket
 	void (*notice)(void *context, const char *line); // writes a line to the log; or NULL
 	void *notice_context;
+	void (*alive)(void *context); // called while the control thread serves or waits; or NULL
+	void *alive_context;
 };
 
 // Starts the appliance. The caller zeroes the structure, which is large, and sets `notice` to

@@ -260,6 +260,8 @@ void run_control_stop(struct appliance *appliance)
 
 void run_control_serve(struct appliance *appliance, unsigned ms)
 {
+	if (appliance->alive != NULL)
+		appliance->alive(appliance->alive_context);
 	control_socket_serve(appliance->run_control != NULL ? appliance->run_control->socket : NULL,
 			     ms);
 }

@@ -58,6 +58,8 @@ def check_files(installed):
         has(installed, f"share/evb/configs/{name}")
     for name in shipped("configs", "sim", "*.json"):
         has(installed, f"share/evb/configs/sim/{name}")
+    for unit in shipped("packaging", "*.service.in"):
+        has(installed, f"lib/systemd/system/{unit.removesuffix('.in')}")
     has(installed, "share/evb/prometheus/evb-alerts.yml")
     has(installed, "share/evb/grafana/evb-dashboard.json")
     for name in shipped("docs", "examples", "*.c"):

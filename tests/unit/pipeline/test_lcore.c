@@ -12,6 +12,7 @@
 #include <rte_cycles.h>
 
 #include "pipeline/lcore.h"
+#include "pipeline/lcore_health.h"
 
 struct puppet {
 	struct role role;
@@ -369,6 +370,52 @@ static void stop__before_the_start_runs_nothing(void **state)
 	free(stage);
 }
 
+// --- health --------------------------------------------------------------------------------------
+
+#define LCORES 3
+
+// As lcores that ran `loops` loops since the last look.
+static void advance(struct lcore *lcores, const unsigned loops[LCORES])
+{
+	for (unsigned i = 0; i < LCORES; i++) {
+		atomic_store(&lcores[i].running, true);
+		lcores[i].counters.loops += loops[i];
+	}
+}
+
+static void health__names_the_lcore_without_progress(void **state)
+{
+	static struct lcore lcores[LCORES];
+	struct lcore_health health = { 0 };
+
+	(void)state;
+	advance(lcores, (unsigned[LCORES]){ 5, 1, 7 });
+	assert_null(lcore_find_stuck(&health, lcores, LCORES));
+	advance(lcores, (unsigned[LCORES]){ 5, 0, 7 });
+	assert_ptr_equal(lcore_find_stuck(&health, lcores, LCORES), &lcores[1]);
+	// The others have made progress since all had: a look in between begins nothing anew.
+	advance(lcores, (unsigned[LCORES]){ 0, 0, 0 });
+	assert_ptr_equal(lcore_find_stuck(&health, lcores, LCORES), &lcores[1]);
+	advance(lcores, (unsigned[LCORES]){ 0, 1, 0 });
+	assert_null(lcore_find_stuck(&health, lcores, LCORES));
+	assert_ptr_equal(lcore_find_stuck(&health, lcores, LCORES), &lcores[0]);
+}
+
+static void health__of_lcores_that_have_ended(void **state)
+{
+	static struct lcore lcores[LCORES];
+	struct lcore_health health = { 0 };
+
+	(void)state;
+	advance(lcores, (unsigned[LCORES]){ 1, 1, 1 });
+	assert_null(lcore_find_stuck(&health, lcores, LCORES));
+	for (unsigned i = 0; i < LCORES; i++)
+		atomic_store(&lcores[i].running, false);
+	assert_null(lcore_find_stuck(&health, lcores, LCORES));
+	atomic_store(&lcores[2].running, true);
+	assert_ptr_equal(lcore_find_stuck(&health, lcores, LCORES), &lcores[2]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +432,8 @@ int main(void)
 		cmocka_unit_test(idle__adaptive_policy_takes_short_slices),
 		cmocka_unit_test(drain__takes_the_place_of_poll_until_done),
 		cmocka_unit_test(stop__before_the_start_runs_nothing),
+		cmocka_unit_test(health__names_the_lcore_without_progress),
+		cmocka_unit_test(health__of_lcores_that_have_ended),
 	};
 
 	return cmocka_run_group_tests_name("lcore", tests, NULL, NULL);
