@@ -60,40 +60,49 @@ class Source:
     `view` is a memoryview of bytes, in which the MFP begins at `at`.
     """
 
-    __slots__ = ("_view", "_types_at", "_sizes_at", "_n", "_offsets", "id", "version", "event_id",
-                 "align", "payload", "data")
+    __slots__ = ("_view", "_at", "_size", "_payload_at", "_n", "_offsets", "id", "version",
+                 "event_id", "align")
 
     def __init__(self, view, at=0):
-        if len(view) - at < _MFP.size:
+        room = len(view) - at
+        if room < _MFP.size:
             raise ValueError("an MFP does not fit into its memory")
         magic, n, size, self.event_id, self.id, align, self.version = _MFP.unpack_from(view, at)
-        self._types_at = at + _MFP.size
-        self._sizes_at = self._types_at + n + -n % 4
-        payload_at = self._sizes_at + 2 * n + -2 * n % 4
-        if (magic != MFP_MAGIC or align > _MOST_ALIGN or size > len(view) - at or
-                at + size < payload_at):
+        payload = _MFP.size + n + -n % 4 + 2 * n + -2 * n % 4
+        if magic != MFP_MAGIC or align > _MOST_ALIGN or not payload <= size <= room:
             raise ValueError(f"the MFP of source {self.id:#x} is malformed")
-        self._view, self._n, self._offsets = view, n, None
+        self._view, self._at, self._size, self._payload_at = view, at, size, at + payload
+        self._n, self._offsets = n, None
         self.align = 1 << align  # bytes
-        self.data = view[at:at + size]  # the whole MFP: a memoryview
-        self.payload = numpy.frombuffer(view, "u1", at + size - payload_at, payload_at)
+
+    @property
+    def data(self):
+        """The whole MFP: a memoryview."""
+        return self._view[self._at:self._at + self._size]
+
+    @property
+    def payload(self):
+        """All fragments with their padding, or the opaque block: an array of uint8."""
+        at = self._payload_at
+        return numpy.frombuffer(self._view, "u1", self._at + self._size - at, at)
 
     @property
     def types(self):
         """The type of each fragment: an array of uint8."""
-        return numpy.frombuffer(self._view, "u1", self._n, self._types_at)
+        return numpy.frombuffer(self._view, "u1", self._n, self._at + _MFP.size)
 
     @property
     def sizes(self):
         """The bytes of each fragment, without padding: an array of uint16."""
-        return numpy.frombuffer(self._view, "<u2", self._n, self._sizes_at)
+        n = self._n
+        return numpy.frombuffer(self._view, "<u2", n, self._at + _MFP.size + n + -n % 4)
 
     @property
     def flags(self):
         """SOURCE_..."""
         if self._n == 0:
             return SOURCE_OPAQUE
-        kind = self._view[self._types_at]
+        kind = self._view[self._at + _MFP.size]
         if kind not in (TYPE_MISSING, TYPE_MALFORMED) or self.sizes.any() or \
                 not numpy.isin(self.types, (TYPE_MISSING, TYPE_MALFORMED)).all():
             return 0
@@ -133,10 +142,10 @@ class Source:
                         self.payload[begin:begin + int(self.sizes[index])])
 
     def __iter__(self):
-        payload, offsets, event_id = self.payload, self.offsets.tolist(), self.event_id
-        for index, (kind, size) in enumerate(zip(self.types.tolist(), self.sizes.tolist())):
-            begin = offsets[index]
-            yield Fragment(event_id + index, kind, payload[begin:begin + size])
+        payload, event_id = self.payload, self.event_id
+        for kind, size, begin in zip(self.types.tolist(), self.sizes.tolist(), self.offsets.tolist()):
+            yield Fragment(event_id, kind, payload[begin:begin + size])
+            event_id += 1
 
     def __repr__(self):
         return f"<evb.Source {self.id:#06x}: {len(self)} fragments, flags {self.flags:#x}>"
@@ -145,7 +154,7 @@ class Source:
 class Mep:
     """A built event, which begins at byte `at` of `data`: a sequence of Sources."""
 
-    __slots__ = ("_view", "_offsets", "_ids", "data", "event_id", "n_events")
+    __slots__ = ("_view", "_header", "_offsets", "_ids", "data", "event_id", "n_events")
 
     def __init__(self, data, at=0):
         view = memoryview(data).cast("B").toreadonly()[at:]
@@ -153,7 +162,8 @@ class Mep:
             raise ValueError("the bytes are not a MEP")
         magic, n, words = _MEP.unpack_from(view)
         ids_end = _MEP.size + 2 * (n + n % 2)
-        if magic != MEP_MAGIC or 4 * words > len(view) or 4 * words < ids_end + 4 * n:
+        self._header = ids_end + 4 * n  # bytes
+        if magic != MEP_MAGIC or not self._header <= 4 * words <= len(view):
             raise ValueError("the bytes are not a MEP")
         self.data = self._view = view[:4 * words]  # all bytes: a memoryview
         self._ids = struct.unpack_from(f"<{n}H", view, _MEP.size)
@@ -168,11 +178,16 @@ class Mep:
 
     def _open(self, index):
         at = 4 * self._offsets[index]
-        if at < _MEP.size + 2 * len(self._ids) + 4 * len(self._ids):
+        if at < self._header:
             raise ValueError(f"source {index} of the MEP lies in its header")
         source = Source(self._view, at)
         if source.id != self._ids[index]:
             raise ValueError(f"source {index} of the MEP has another id than in the table")
+        return source
+
+    def _belongs(self, source):
+        if source.event_id != self.event_id or source._n not in (0, self.n_events):
+            raise ValueError(f"source {source.id:#x} does not belong to the event")
         return source
 
     def __len__(self):
@@ -181,13 +196,11 @@ class Mep:
     def __getitem__(self, index):
         if not -len(self) <= index < len(self):
             raise IndexError(index)
-        source = self._open(index % len(self))
-        if source.event_id != self.event_id or len(source) not in (0, self.n_events):
-            raise ValueError(f"source {source.id:#x} does not belong to the event")
-        return source
+        return self._belongs(self._open(index % len(self)))
 
     def __iter__(self):
-        return (self[index] for index in range(len(self)))
+        for index in range(len(self._ids)):
+            yield self._belongs(self._open(index))
 
     @property
     def ids(self):

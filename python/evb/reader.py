@@ -134,12 +134,13 @@ class Event:
             self._reader._handle, ctypes.byref(self._event), ctypes.byref(said)))
 
     def release(self):
-        """Gives the slot back. A second call has no effect."""
+        """Gives the slot back. A second call has no effect. A spy holds no slot."""
         self._mep = None
         if self.released or self._reader._closed:
             return
-        self._reader._check(
-            _library().evb_reader_release(self._reader._handle, ctypes.byref(self._event)))
+        if not self._reader._spy:
+            self._reader._check(
+                _library().evb_reader_release(self._reader._handle, ctypes.byref(self._event)))
         self.released = True
 
     def __enter__(self):
@@ -157,7 +158,7 @@ class Reader:
     """
 
     def __init__(self, name, group="main", spy=False, directory=None, end_with_run=False):
-        self._handle, self._closed, self._n_views = None, True, 0
+        self._handle, self._closed, self._n_views, self._spy = None, True, 0, spy
         handle = ctypes.c_void_p()
         options = _Options(SPY if spy else GROUP, group.encode(),
                            os.fsencode(directory) if directory else None)

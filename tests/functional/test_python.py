@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
 """The Python package against the running program: what its telemetry client, its files and its
-consumers see is what the program says; a consumer that is killed at any moment loses nothing.
+consumers see is what the program says; a consumer or producer that is killed at any moment loses
+nothing; produced events are built byte for byte, and decisions arrive.
 
 EVB_SEED changes the moments.
 """
 
+import concurrent.futures
 import importlib.util
 import json
 import os
@@ -19,14 +21,19 @@ PACKAGE = os.path.join(HERE, "..", "..", "python")
 sys.path.insert(0, PACKAGE)
 
 import appliance
+import ejfat_sender
 import evb
+import evb_decode
 import evbtest
 import judge
 import test_kill
+import test_round_trip
 from evbtest import check, check_equal
 
 SEED = int(os.environ.get("EVB_SEED", "1"))
-KILLS = 5
+KILLS = 4
+EVENTS = 600
+MONITOR = os.path.join(evbtest.REPOSITORY, "examples", "monitor", "monitor.py")
 ENVIRONMENT = {"PYTHONPATH": PACKAGE}
 
 
@@ -182,6 +189,142 @@ def test_consumers_killed():
         evbtest.check_identities(summary)
         check_equal(evbtest.drops(summary), {}, "drops")
         test_kill.check_ledger(ledger, killed, test_kill.event_ids(test_kill.complete(summary)))
+
+
+# --- producers and decisions -------------------------------------------------------------------
+
+
+def accepted(event_id):
+    """A decision: (accept, lines, tag)."""
+    return event_id % 3 != 0, 1 << event_id % 64, event_id & 0xFFFF
+
+
+def produce(name, stream):
+    """All blocks of a stream, one event after the other, in place and by copy."""
+    with evb.Producer(name, "boards", checked=True) as producer:
+        for index, blocks in enumerate(stream.blocks):
+            for source, block in blocks.items():
+                if index % 2:
+                    producer.put(source, stream.event_id(index), block)
+                    continue
+                check(producer.wait(len(block), evbtest.PATIENCE_S), "no room in the ring")
+                producer.reserve(source, len(block))[:] = block
+                producer.commit(stream.event_id(index), len(block))
+        producer.finish()
+
+
+def decide(name):
+    """The ids of all events, in the order in which they came."""
+    ids = []
+    with evb.Reader(name, "filter") as reader:
+        for event in reader:
+            event.decide(*accepted(event.event_id))
+            ids.append(event.event_id)
+    return ids
+
+
+def read_decisions(name):
+    with evb.Reader(name, "sees") as reader:
+        return {event.event_id: event.decision for event in reader}
+
+
+def test_produced_events_and_decisions():
+    """From a producer in Python to files: the accepted events, byte for byte."""
+    need("numpy")
+    stream = ejfat_sender.Stream(range(1, 4), EVENTS, packing=2, size=(20, 900))
+    with evbtest.Workspace() as work, concurrent.futures.ThreadPoolExecutor(3) as threads:
+        configuration = appliance.builder(
+            work, {"name": "wire", "profile": "ring", "mtu": 1500, "address": "10.0.0.1/24"}, stream,
+            groups=[{"name": "filter", "decides": True}, {"name": "sees", "after": "filter"}],
+            results=[{"name": "results", "group": "filter", "directory": work.folder("results")}],
+            generators=[{"name": "boards", "port": "wire", "kind": "producer",
+                         "producer": {"size": "1MiB", "max_block": "64KiB"}}])
+        configuration["writers"][0]["after"] = "filter"
+        run = work.run(configuration)
+        decided, seen = threads.submit(decide, run.name), threads.submit(read_decisions, run.name)
+        produced = threads.submit(produce, run.name, stream)
+        produced.result()
+        summary = run.end()
+        check_equal(sorted(decided.result()), sorted(stream.expected()), "events for the filter")
+        expected = {event_id: blocks for event_id, blocks in stream.expected().items()
+                    if accepted(event_id)[0]}
+        check_equal(seen.result(), {event_id: evb.Decision(*accepted(event_id))
+                                    for event_id in expected}, "decisions")
+        judge.check_files(work.path("events"), expected)
+        check_results(work.path("results"), stream)
+        check_equal(evbtest.drops(summary), {}, "drops")
+
+
+def check_results(folder, stream):
+    [path] = judge.files(folder, "decisions")
+    results = evb.Results(evb_decode.read(path))
+    check_equal((results.packing, results.first), (stream.packing, 0), "header of the results")
+    check_equal([(one.event_id, (bool(one.flags & 1), one.lines, one.tag)) for one in results],
+                [(event_id, accepted(event_id)) for event_id in sorted(stream.expected())],
+                "results")
+
+
+def test_producer_killed():
+    """What a producer committed before its death is sent, and the next one goes on behind it."""
+    stream = ejfat_sender.Stream(range(1, 4), EVENTS, packing=2, size=(20, 900))
+    with evbtest.Workspace() as work:
+        configuration = appliance.builder(
+            work, {"name": "wire", "profile": "ring", "mtu": 1500, "address": "10.0.0.1/24"}, stream,
+            generators=[{"name": "boards", "port": "wire", "kind": "producer",
+                         "producer": {"size": "1MiB", "max_block": "64KiB"}}])
+        blocks = work.path("blocks.mfp")
+        with open(blocks, "wb") as file:
+            file.write(b"".join(block for event in stream.blocks for block in event.values()))
+        run = work.run(configuration)
+        draw = random.Random(SEED)
+        for _ in range(KILLS):
+            producer = start_python(work, "producer.py", run.name, "boards", blocks)
+            producer.wait_for_line("block")
+            test_kill.random_sleep(draw, 0.02)
+            producer.kill()
+        last = start_python(work, "producer.py", run.name, "boards", blocks, "finish")
+        run.end()
+        last.finish()
+        check_equal(last.status, 0, f"status of {last.describe()}")
+        judge.check_files(work.path("events"), stream.expected())
+
+
+# --- examples ----------------------------------------------------------------------------------
+
+
+def test_monitor_of_real_events():
+    """The example draws the sizes that the events of the file have."""
+    need("numpy", "matplotlib")
+    original = evbtest.shared_file("data/lhcb-minbias.mdf")
+    sizes = [sum(len(bank.data) for bank in record) for record in evb.open_file(original)]
+    with evbtest.Workspace() as work:
+        sources = test_round_trip.source_map(work, original)
+        run = work.run({
+            "name": work.name(),
+            "ports": [{"name": "wire", "profile": "ring", "mtu": 9000, "address": "10.0.0.1/24"}],
+            "sources": {"ids": {"source_map": sources}, "packing": 5},
+            "builders": [{"name": "b0", "slots": 16, "slot_size": "8MiB"}],
+            "event_ring": {"groups": ["monitor"]},
+            "events": {"deadline": "30s"},
+            "generators": [{"name": "boards", "port": "wire", "kind": "mdf", "file": original,
+                            "events": 3 * len(sizes) // 5}]})
+        picture = work.path("sizes.png")
+        monitor = start_python(work, MONITOR, run.name, "--group", "monitor", "--out", picture)
+        run.end()
+        monitor.finish()
+        check_equal(monitor.status, 0, f"status of {monitor.describe()}")
+        check_equal(monitor.lines, [
+            f"{3 * len(sizes)} events, 0 incomplete; {min(sizes)} to {max(sizes)} bytes, "
+            f"{sum(sizes) / len(sizes):.0f} on average"], "what the monitor says")
+        check_drawn(picture)
+
+
+def check_drawn(path):
+    """The file is a picture with bars in the first colour of matplotlib."""
+    from matplotlib import colors, image
+    pixels = image.imread(path)[:, :, :3]
+    bars = (abs(pixels - colors.to_rgb("C0")) < 0.01).all(axis=2).mean()
+    check(0.01 < bars < 0.6, f"{bars:.1%} of the picture are bars")
 
 
 # --- the package -------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ import suites_manager
 import suites_paths
 import suites_peers
 import suites_producer
+import suites_python
 import suites_roce
 import suites_sched
 import suites_sim
@@ -69,6 +70,7 @@ SUITES = {
     "farm": (suites_farm.run_farm, "2 to 16 nodes: credits, parallel sends, mode, shaping (root)"),
     "spill": (suites_spill.run_spill, "bursts through links that carry the mean and 20 % (root)"),
     "filter": (suites_filter.run_filter, "events per core through the example of a filter"),
+    "python": (suites_python.run_python, "bytes of events that Python reads through numpy"),
     "decisions": (suites_decisions.run_decisions, "decisions of consumers in the order of events"),
     "wire": (suites_bounds.run_wire, "parsing and checksums"),
     "idle": (suites_time.run_idle, "CPU time without traffic, and what sleeping costs"),

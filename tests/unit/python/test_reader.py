@@ -175,6 +175,16 @@ def decide(recorder, event):
         expect(evb.ReaderError, accepted.decide, False)
 
 
+def spy(folder, events):
+    """Sees what a group holds, and releases nothing."""
+    with evb.Reader("feeder", spy=True, directory=folder) as reader:
+        for event in reader:
+            compare(event.mep, events[event.event_id])
+            assert event.intact
+            break
+        assert event.released and reader.counters["events"] == 1
+
+
 def read_ring(folder, events):
     with evb.Reader("feeder", group="filter", directory=folder) as ring, \
             evb.Reader("feeder", group="recorder", directory=folder) as recorder:
@@ -182,6 +192,7 @@ def read_ring(folder, events):
             compare(event.mep, events[n])
             assert bytes(event.data) == events[n] and event.intact
             if n == 0:  # a view lies on the slot
+                spy(folder, events)
                 view = event.mep[0].payload
                 away = view.ctypes.data - event._event.data
                 assert 0 < away <= event.length - len(view)
