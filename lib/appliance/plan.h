@@ -128,6 +128,9 @@ struct plan {
 // put it on the stack.
 int plan_make(struct plan *plan, const struct config *config, char *error);
 
+// Bytes of memory of all kinds that the appliance takes.
+uint64_t plan_bytes(const struct plan *plan);
+
 // Checks that this machine now has the resources that the configuration requires. Returns 0, or -1
 // with one line in error[PLAN_ERROR_SIZE].
 int plan_check_machine(const struct plan *plan, char *error);
@@ -151,6 +154,9 @@ int plan_fail(char *error, const struct plan *plan, const char *format, ...)
 void plan_ordinary(struct plan *plan);
 
 uint64_t plan_ordinary_bytes(const struct plan *plan);
+
+// Prints the nodes of a system, and its event manager.
+void plan_print_system(const struct plan *plan, FILE *out);
 
 // Prints the whole plan as text for people.
 void plan_print(const struct plan *plan, FILE *out);

@@ -237,6 +237,12 @@ static const char *use_of_hugepages(const struct plan *plan)
 	return plan->hugepages_suffice ? "used" : "too few, ordinary memory is used";
 }
 
+uint64_t plan_bytes(const struct plan *plan)
+{
+	return plan->packet_bytes + plan->ring_bytes + plan->producer_bytes +
+	       plan_ordinary_bytes(plan);
+}
+
 static void print_memory(const struct plan *plan, FILE *out)
 {
 	const struct {
@@ -256,15 +262,13 @@ static void print_memory(const struct plan *plan, FILE *out)
 		{ "results", plan->decision_bytes, false },
 		{ "RoCE", plan->roce_bytes, false },
 	};
-	uint64_t sum = 0;
 
 	fprintf(out, "\nmemory\n");
-	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		sum += parts[i].bytes;
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].always || parts[i].bytes > 0)
 			fprintf(out, "  %-8s %s\n", parts[i].name, size(parts[i].bytes).text);
-	}
-	fprintf(out, "  in all   %s, hugepages are %s\n", size(sum).text, use_of_hugepages(plan));
+	fprintf(out, "  in all   %s, hugepages are %s\n", size(plan_bytes(plan)).text,
+		use_of_hugepages(plan));
 	for (unsigned i = 0; i < plan->n_nodes; i++) {
 		const struct plan_node *node = &plan->nodes[i];
 
@@ -366,7 +370,7 @@ static void print_event_manager(const struct config *config, FILE *out)
 		print_pacing(config, out);
 }
 
-static void print_system(const struct plan *plan, FILE *out)
+void plan_print_system(const struct plan *plan, FILE *out)
 {
 	const struct cluster_system *cluster = &plan->config->cluster;
 
@@ -384,7 +388,7 @@ void plan_print(const struct plan *plan, FILE *out)
 	fprintf(out, "appliance %s, run %u: %s\n", plan->config->name, plan->config->run_number,
 		plan->config->path);
 	if (plan->config->cluster.n_nodes > 0)
-		print_system(plan, out);
+		plan_print_system(plan, out);
 	print_lcores(plan, out);
 	print_ports(plan, out);
 	print_generators(plan, out);

@@ -59,6 +59,28 @@ def test_check_prints_the_plan():
             check(word in process.output(), f"{word} is not in the plan: {process.describe()}")
 
 
+def test_check_tells_the_outside():
+    """Addresses, services and files are in the text and in the JSON; of a system, all nodes."""
+    with evbtest.Workspace() as work:
+        file = work.write("evb.json", endless(work))
+        process = work.evb("check", file, "--set", "ports[0].address=10.1.2.3/24")
+        plan = json.loads(work.evb("check", "--json", file, "--set",
+                                   "ports[0].address=10.1.2.3/24").output())
+        for section, of, text in (("addresses", "wire", "10.1.2.3/24"),
+                                  ("services", "transport", "UDP port 19522: receives segments"),
+                                  ("files", "files", f"writes into {work.path('events')}")):
+            check({"of": of, "text": text} in plan[section], f"{section} {plan[section]}")
+            check(f"\n{section}\n" in process.output() and f"  {of:12} {text}" in process.output(),
+                  process.describe())
+        check_equal([port["name"] for port in plan["ports"]], ["wire"], "ports")
+        check(plan["memory"]["bytes"] > plan["memory"]["slot_bytes"] > 0, f"{plan['memory']}")
+        system = os.path.join(evbtest.REPOSITORY, "configs", "cluster-4x2.json")
+        plans = json.loads(work.evb("check", "--json", system).output())
+        check_equal([plan["name"] for plan in plans],
+                    [f"four-two-{node}" for node in ("manager", "ru0", "ru1", "ru2", "ru3", "bu0",
+                                                     "bu1")], "nodes")
+
+
 def test_set_overrides_the_file():
     with evbtest.Workspace() as work:
         file = work.write("evb.json", endless(work))
