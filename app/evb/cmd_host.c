@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <cjson/cJSON.h>
+
 #include "compose.h"
 #include "host/change.h"
 #include "host/host.h"
@@ -19,6 +21,7 @@ struct arguments {
 	const char *node;
 	const char *state;
 	struct overrides overrides;
+	bool json;
 };
 
 static const struct arguments_option options[] = {
@@ -26,6 +29,7 @@ static const struct arguments_option options[] = {
 	  "which node, of a configuration that describes several" },
 	{ "set", 's', "PATH=VALUE", INTO(OVERRIDE, overrides),
 	  "override a key, as in builders[0].slots=16" },
+	{ "json", 'j', NULL, INTO(FLAG, json), "check: print the findings as JSON" },
 	{ "state", 'S', "FILE", INTO(TEXT, state), "what was changed (default " STATE_FILE ")" },
 	{ ARGUMENT(TEXT, verb) },
 	{ ARGUMENT(TEXT, config) },
@@ -40,6 +44,8 @@ static void check_arguments(const void *from, const struct argp_state *state)
 	    (strcmp(arguments->verb, "check") != 0 && strcmp(arguments->verb, "prepare") != 0 &&
 	     strcmp(arguments->verb, "restore") != 0))
 		argp_error(state, "say what to do: check, prepare or restore");
+	if (arguments->json && strcmp(arguments->verb, "check") != 0)
+		argp_error(state, "--json is of use with check only");
 }
 
 static const struct arguments_command command = {
@@ -91,6 +97,31 @@ static void print_report(const struct host_report *report, const struct argument
 	printf("\n");
 }
 
+// {"ready": true, "findings": [{"verdict": "ok", "stage": "folders", "text": ..., "remedy": ...}]}
+static void print_json(const struct host_report *report)
+{
+	cJSON *root = cJSON_CreateObject(), *list;
+	char *text;
+
+	cJSON_AddBoolToObject(root, "ready", report_count(report, HOST_FAIL) == 0);
+	list = cJSON_AddArrayToObject(root, "findings");
+	for (unsigned i = 0; i < report->n_findings; i++) {
+		const struct host_finding *finding = &report->findings[i];
+		cJSON *object = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(object, "verdict", host_verdict_name(finding->verdict));
+		cJSON_AddStringToObject(object, "stage", finding->stage);
+		cJSON_AddStringToObject(object, "text", finding->text);
+		cJSON_AddStringToObject(object, "remedy", finding->remedy);
+		cJSON_AddItemToArray(list, object);
+	}
+	text = cJSON_Print(root);
+	if (text != NULL)
+		printf("%s\n", text);
+	free(text);
+	cJSON_Delete(root);
+}
+
 static void print_change(void *context, enum prepare_outcome outcome, const char *line)
 {
 	static const char *const words[] = { "done", "part", "left", "fail" };
@@ -109,7 +140,10 @@ static int check(const struct plan *plan, const struct arguments *arguments)
 	bool failed;
 
 	host_check(&host_system_here, plan, &report);
-	print_report(&report, arguments);
+	if (arguments->json)
+		print_json(&report);
+	else
+		print_report(&report, arguments);
 	failed = report.out_of_memory || report_count(&report, HOST_FAIL) > 0;
 	if (report.out_of_memory)
 		fprintf(stderr, "evb: out of memory\n");

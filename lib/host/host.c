@@ -17,6 +17,7 @@ const struct stage host_stages[] = {
 	{ "hugepages", .read = hugepages_read, .describe = hugepages_describe,
 	  .judge = hugepages_judge },
 	{ "event rings", .read = mounts_read, .describe = mounts_describe, .judge = mounts_judge },
+	{ "outputs", .asked = true, .judge = outputs_judge, .fine = "no files are written" },
 	{ "cgroup", .describe = cgroup_judge, .judge = cgroup_judge,
 	  .fine = "no limit of memory or hugepages" },
 	{ "drivers", .read = drivers_read, .judge_port = drivers_judge,

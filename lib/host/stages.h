@@ -161,6 +161,8 @@ void mounts_judge(struct check *check);
 // Formats the size of a page: "2 MiB".
 void mounts_page_name(uint64_t page, char text[16]);
 
+void outputs_judge(struct check *check);
+
 void cgroup_judge(struct check *check);
 
 void drivers_read(struct check *check);

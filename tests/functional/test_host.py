@@ -69,6 +69,26 @@ def test_check_of_a_configuration_that_can_run():
         check_equal(run.complaints(), [], f"lines on standard error of {run.describe()}")
 
 
+def test_check_of_directories():
+    """Those of writers are made or can be written, and have room; the same as JSON."""
+    with evbtest.Workspace() as work:
+        host = Host(work)
+        configuration = quiet(work)
+        for directory, rotate_size, verdict, text in (
+                (work.path("events"), "1MiB", "ok", "MiB free"),
+                (work.path("events"), "60TiB", "warn", "62914560 MiB are little"),
+                (work.path("none/events"), "1MiB", "fail", "No such file or directory")):
+            configuration["writers"] = [{"name": "disk", "directory": directory,
+                                         "rotate_size": rotate_size}]
+            process = host.evb("host", "check", "--json", host.file(configuration))
+            report = json.loads(process.output())
+            found = [finding for finding in report["findings"] if finding["stage"] == "outputs"]
+            check_equal([finding["verdict"] for finding in found], [verdict], process.describe())
+            check("writer disk: " in found[0]["text"] and text in found[0]["text"] + found[0]["remedy"], f"{found}")
+            check_equal((report["ready"], process.status),
+                        (verdict != "fail", int(verdict == "fail")), process.describe())
+
+
 def test_bad_options():
     with evbtest.Workspace() as work:
         host = Host(work)
