@@ -15,6 +15,8 @@
 #define MOST_INTERVAL_NS  60000000000u
 #define NS_PER_MS         1000000u
 
+static bool prints_tables;
+
 struct parsing {
 	const struct arguments_command *command;
 	void *arguments;
@@ -196,6 +198,33 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
+void arguments_print_tables(void)
+{
+	prints_tables = true;
+}
+
+// Lines of fields between tabs: the command, `arguments` or `option`, and the arguments, or an
+// option with its value and help. Line ends within a field become blanks.
+static void print_table(const struct arguments_command *command, const char *name)
+{
+	if (command->arguments != NULL) {
+		printf("%s\targuments\t", name);
+		for (const char *c = command->arguments; *c != '\0'; c++)
+			putchar(*c == '\n' ? ' ' : *c);
+		putchar('\n');
+	}
+	for (const struct arguments_option *option = command->options; !is_end(option); option++) {
+		const char *value = option->value != NULL ? option->value : "";
+		const char *help = option->help != NULL ? option->help : "";
+
+		if (option->name == NULL)
+			continue;
+		printf("%s\toption\t--%s\t%s\t%s\n", name, option->name, value, help);
+		if (option->letter != 0)
+			printf("%s\toption\t-%c\t%s\t%s\n", name, option->letter, value, help);
+	}
+}
+
 int arguments_parse(const struct arguments_command *command, int argc, char **argv, void *arguments)
 {
 	struct argp_option options[MOST_OPTIONS] = { 0 };
@@ -206,6 +235,10 @@ int arguments_parse(const struct arguments_command *command, int argc, char **ar
 	struct parsing parsing = { command, arguments };
 	unsigned n = 0;
 
+	if (prints_tables) {
+		print_table(command, argv[0]);
+		return 1;
+	}
 	for (const struct arguments_option *option = command->options; !is_end(option); option++) {
 		if (option->name == NULL && option->kind != ARGUMENTS_NONE)
 			continue;

@@ -73,6 +73,10 @@ struct arguments_command {
 	void (*check)(const void *arguments, const struct argp_state *state);
 };
 
+// After this call arguments_parse() prints the command's options and arguments as lines of a table,
+// from which the completion of shells is made, and returns 1.
+void arguments_print_tables(void);
+
 // Stores the arguments. Returns 0, or the exit status of the command.
 int arguments_parse(const struct arguments_command *command, int argc, char **argv,
 		    void *arguments);

@@ -7,8 +7,10 @@
 
 #include <rte_version.h>
 
+#include "arguments.h"
 #include "base/spelling.h"
 #include "commit.h"
+#include "completion.h"
 
 #define PREFIX 4 // "evb "
 
@@ -74,6 +76,24 @@ static int refuse(const char *name)
 	return 1;
 }
 
+// For the completion of shells, packaging/make_completion.py: prints the tables of all commands, or
+// the nodes of a configuration. Not listed by --help.
+static int complete(int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[1], "nodes") == 0)
+		return completion_nodes(argv[2]);
+	arguments_print_tables();
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		char *arguments[] = { commands[i].name + PREFIX, NULL };
+
+		printf("%s\tcommand\t%s\n", arguments[0], commands[i].help);
+		(void)commands[i].run(1, arguments); // the tables are printed, and nothing is done
+		if (commands[i].run == cmd_record)
+			(void)record_port(1, arguments); // a table of its own
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct command *command;
@@ -94,6 +114,8 @@ int main(int argc, char **argv)
 		printf("evb %s (%s), %s\n", EVB_VERSION, EVB_COMMIT, rte_version());
 		return 0;
 	}
+	if (strcmp(argv[1], "completion") == 0)
+		return complete(argc - 1, argv + 1);
 	command = find(argv[1]);
 	if (command != NULL) {
 		argv[1] = command->name;

@@ -60,6 +60,8 @@ def check_files(installed):
         has(installed, f"share/evb/configs/sim/{name}")
     for unit in shipped("packaging", "*.service.in"):
         has(installed, f"lib/systemd/system/{unit.removesuffix('.in')}")
+    has(installed, "bash-completion/completions/evb")
+    has(installed, "/_evb")
     has(installed, "share/evb/prometheus/evb-alerts.yml")
     has(installed, "share/evb/grafana/evb-dashboard.json")
     for name in shipped("docs", "examples", "*.c"):
