@@ -12,7 +12,7 @@
 
 #define SEEDS 1u
 #ifdef __SANITIZE_ADDRESS__
-#define STEP 5u
+#define STEP STORY_WAYS
 #else
 #define STEP 1u
 #endif

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #ifdef __SANITIZE_ADDRESS__
-#define HISTORIES 20u
+#define HISTORIES 8u
 #else
-#define HISTORIES 150u
+#define HISTORIES 75u
 #endif
 
 static uint64_t first_seed;

@@ -10,7 +10,7 @@
 
 #define DRAIN_LIMIT (20 * SECOND)
 #ifdef __SANITIZE_ADDRESS__
-#define SEED_STEP 2u
+#define SEED_STEP 4u
 #else
 #define SEED_STEP 1u
 #endif
