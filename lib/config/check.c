@@ -52,6 +52,45 @@ static int check_names(struct config_reader *reader, const char *list, const voi
 	return 0;
 }
 
+// Gives the only element of a list its usual name. Of several, each has its own.
+static int name_elements(struct config_reader *reader, const char *list, void *elements,
+			 unsigned n_elements, size_t width, const char *usual)
+{
+	for (unsigned i = 0; i < n_elements; i++) {
+		char *name = (char *)elements + i * width;
+
+		if (name[0] == '\0' && n_elements > 1)
+			return config_fail(config_at_element(reader, list, i, "name"),
+					   "required where there are several");
+		if (name[0] == '\0')
+			snprintf(name, EVB_NAME_SIZE, "%s", usual);
+	}
+	return 0;
+}
+
+static int name_all(struct config_reader *reader, struct config *config)
+{
+	if (name_elements(reader, "ports", config->ports, config->n_ports, sizeof(config->ports[0]),
+			  "wire") ||
+	    name_elements(reader, "builders", config->builders, config->n_builders,
+			  sizeof(config->builders[0]), "b0") ||
+	    name_elements(reader, "generators", config->generators, config->n_generators,
+			  sizeof(config->generators[0]), "boards") ||
+	    name_elements(reader, "writers", config->writers, config->n_writers,
+			  sizeof(config->writers[0]), "files"))
+		return -1;
+	for (unsigned i = 0; i < config->n_generators; i++) {
+		char *port = config->generators[i].port;
+
+		if (port[0] == '\0' && config->n_ports != 1)
+			return config_fail(config_at_element(reader, "generators", i, "port"),
+					   "required where there are several ports");
+		if (port[0] == '\0')
+			memcpy(port, config->ports[0].name, EVB_NAME_SIZE);
+	}
+	return 0;
+}
+
 static int check_all_names(struct config_reader *reader, const struct config *config)
 {
 	return check_names(reader, "ports", config->ports, config->n_ports,
@@ -402,8 +441,9 @@ int config_check(struct config_reader *reader, struct config *config)
 	if (config->n_builders == 0 && config->n_generators == 0 && !reader->node)
 		return config_fail(config_at(reader, "builders"),
 				   "neither builders nor generators: there is nothing to do");
-	if (check_all_names(reader, config) || check_ports(reader, config) ||
-	    check_transport(reader, &config->transport) || config_check_roce(reader, config))
+	if (name_all(reader, config) || check_all_names(reader, config) ||
+	    check_ports(reader, config) || check_transport(reader, &config->transport) ||
+	    config_check_roce(reader, config))
 		return -1;
 	for (unsigned i = 0; i < config->sources.n_from; i++)
 		if (check_from(reader, config, i))

@@ -74,8 +74,8 @@ static OBJECT(sources, source_keys);
 
 // The ranges are such that no product overflows 64 bits: 2^6 builders have at most 2^16 slots each.
 static const struct config_key builder_keys[] = {
-	{ .name = "name", ROLE_NAME, FIELD(config_builder, name), .required = true,
-	  .help = "Name of the builder." },
+	{ .name = "name", ROLE_NAME, FIELD(config_builder, name),
+	  .help = "Name of the builder. A single one needs none: b0." },
 	{ .name = "slots", WHOLE(COUNT), RANGE(1, 65536), FIELD(config_builder, slots),
 	  .standard = "64",
 	  .help = "Events under construction or read at one time." },
@@ -151,8 +151,8 @@ static const struct config_key group_keys[] = {
 static OBJECT(group, group_keys);
 
 static const struct config_key writer_keys[] = {
-	{ .name = "name", ROLE_NAME, FIELD(config_writer, name), .required = true,
-	  .help = "Name of the writer." },
+	{ .name = "name", ROLE_NAME, FIELD(config_writer, name),
+	  .help = "Name of the writer. A single one needs none: files." },
 	{ .name = "group", NAME, FIELD(config_writer, group),
 	  .help = "Consumer group; writers of one group share the events. Without it: the "
 		  "writer's name." },

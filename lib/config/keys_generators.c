@@ -144,10 +144,10 @@ static const struct config_key spill_keys[] = {
 static OBJECT(spill, spill_keys);
 
 static const struct config_key generator_keys[] = {
-	{ .name = "name", ROLE_NAME, FIELD(config_generator, name), .required = true,
-	  .help = "Name of the generator." },
-	{ .name = "port", NAME, FIELD(config_generator, port), .required = true,
-	  .help = "Port to send on." },
+	{ .name = "name", ROLE_NAME, FIELD(config_generator, name),
+	  .help = "Name of the generator. A single one needs none: boards." },
+	{ .name = "port", NAME, FIELD(config_generator, port),
+	  .help = "Port to send on. Not needed if there is a single one." },
 	{ .name = "kind", WORDS("synthetic", "mdf", "mfp", "pcap", "roce", "producer",
 		"event_ring", "port"),
 	  FIELD(config_generator, kind),

@@ -34,8 +34,8 @@ static const struct config_key flow_control_keys[] = {
 static OBJECT(flow_control, flow_control_keys);
 
 static const struct config_key port_keys[] = {
-	{ .name = "name", ROLE_NAME, FIELD(port_settings, name), .required = true,
-	  .help = "Name of the port." },
+	{ .name = "name", ROLE_NAME, FIELD(port_settings, name),
+	  .help = "Name of the port. A single one needs none: wire." },
 	{ .name = "profile", TEXT, FIELD(port_settings, profile), .required = true,
 	  .help = "Driver profile: a name in pmd-config/, or a path." },
 	{ .name = "device", TEXT_OR_EMPTY, FIELD(port_settings, device),

@@ -50,6 +50,8 @@ CROSS_CHECKS = [
     r"builders: neither builders nor generators: there is nothing to do$",
     r'name: "[^"]*" is the name of \w+\[\d+\] already$',
     r'port: no port is called "[^"]*"$',
+    r"name: required where there are several$",
+    r"port: required where there are several ports$",
     r"file: kind (synthetic|producer|event_ring|port) reads no file$",
     r"ids: kind producer needs its sources, here or in sources\.ids$",
     r"event_ring\.appliance: kind event_ring needs the name of the appliance that builds the events$",

@@ -18,6 +18,34 @@ static void names__are_unique_of_each_kind(void **state)
 	config_free(load_with("writers=[{\"name\": \"b0\"}]"));
 }
 
+static void names__of_a_single_element_are_known(void **state)
+{
+	struct config *config;
+	char error[CONFIG_ERROR_SIZE];
+	static const char text[] = "{\"ports\": [{\"profile\": \"ring\"}], \"sources\": {\"ids\": "
+				   "[1]}, \"builders\": [{}],"
+				   " \"generators\": [{}], \"writers\": [{}]}";
+
+	(void)state;
+	assert_int_equal(
+	    config_parse(&config, text, sizeof(text) - 1, "x.json", NULL, NULL, 0, error), 0);
+	assert_string_equal(config->ports[0].name, "wire");
+	assert_string_equal(config->builders[0].name, "b0");
+	assert_string_equal(config->generators[0].name, "boards");
+	assert_string_equal(config->generators[0].port, "wire");
+	assert_string_equal(config->writers[0].name, "files");
+	config_free(config);
+	assert_refused("builders[1]={}",
+		       "x.json: builders[1].name: required where there are several");
+	assert_refused("generators[1]={}",
+		       "x.json: generators[1].name: required where there are several");
+	assert_refused("ports[1]={\"profile\": \"ring\"}",
+		       "x.json: ports[1].name: required where there are several");
+	assert_all_refused(
+	    ALL("ports[1]={\"name\": \"p\", \"profile\": \"ring\"}", "generators=[{}]"),
+	    "x.json: generators[0].port: required where there are several ports");
+}
+
 static void appliance__has_something_to_do(void **state)
 {
 	(void)state;
@@ -407,6 +435,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names__are_unique_of_each_kind),
+		cmocka_unit_test(names__of_a_single_element_are_known),
 		cmocka_unit_test(appliance__has_something_to_do),
 		cmocka_unit_test(port__addresses_are_a_hosts),
 		cmocka_unit_test(transport__udp_ports_end_in_time),

@@ -39,10 +39,7 @@ static void keys__missing(void **state)
 	assert_text_refused("{\"ports\": [{\"name\": \"w\", \"profile\": \"ring\"}]}",
 			    "x.json: sources: required, but missing");
 	assert_refused("sources={}", "x.json: sources.ids: required, but missing");
-	assert_refused("ports[0]={}", "x.json: ports[0].name: required, but missing");
-	assert_refused("builders[1]={}", "x.json: builders[1].name: required, but missing");
-	assert_refused("generators[1].name=x", "x.json: generators[1].port: required, but missing");
-	assert_refused("writers[0]={}", "x.json: writers[0].name: required, but missing");
+	assert_refused("ports[0]={}", "x.json: ports[0].profile: required, but missing");
 	assert_refused("lcores[0].cpu=1", "x.json: lcores[0].roles: required, but missing");
 }
 

@@ -317,8 +317,7 @@ static void errors__name_the_node(void **state)
 			      "x.json: nodes: expected a list of objects, found an object");
 	assert_system_refused("nodes=[]", "x.json: nodes: at least one element is needed");
 	// what no node uses is checked all the same
-	assert_system_refused("generators=[{}]",
-			      "x.json: generators[0].name: required, but missing");
+	assert_system_refused("groups=[{}]", "x.json: groups[0].name: required, but missing");
 }
 
 static void keys__needed_or_not_with_nodes(void **state)
