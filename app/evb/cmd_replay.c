@@ -203,6 +203,7 @@ int cmd_replay(int argc, char **argv)
 	}
 	arguments.session.input_lacks =
 	    print_lacks(arguments.roce.capture, learned->problem, learned->cut_segments);
+	arguments.session.input_packets = learned->packets;
 	if (!arguments.session.quiet)
 		print_learned(learned, arguments.roce.capture);
 	status = compose_run(compose(&arguments, learned), "replay", &arguments.overrides,

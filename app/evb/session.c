@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,41 @@ static void print_notice(void *context, const char *line)
 	log_line(LOG_LEVEL_NOTICE, "%s", line);
 }
 
+// Events that all generators send together until the run ends; 0: it does not end so.
+static uint64_t events_to_send(const struct config *config)
+{
+	uint64_t events = 0;
+
+	for (unsigned i = 0; i < config->n_generators; i++) {
+		if (config->generators[i].events == 0)
+			return 0;
+		events += config->generators[i].events;
+	}
+	return events;
+}
+
+// Writes how much is done and how long the rest takes at the mean rate, by the end that comes
+// first.
+static void write_share(FILE *to, const struct appliance *appliance,
+			const struct session_options *options, const struct account *now)
+{
+	const uint64_t events = events_to_send(appliance->config);
+	double share = 0;
+
+	if (options->duration > 0)
+		share = now->seconds / options->duration;
+	if (options->input_packets > 0)
+		share = fmax(share, (double)now->sent.packets / (double)options->input_packets);
+	if (events > 0)
+		share = fmax(share, (double)now->sent_events / (double)events);
+	if (share > 0 && share <= 1)
+		fprintf(to, "  %.0f %%, %.0f s left", 100 * share,
+			now->seconds / share - now->seconds);
+}
+
 // The progress line, without its end: rates since the previous line, 1 s before.
-static void write_progress(FILE *to, const struct appliance *appliance, const struct account *now,
+static void write_progress(FILE *to, const struct appliance *appliance,
+			   const struct session_options *options, const struct account *now,
 			   const struct account *before)
 {
 	double seconds = now->seconds - before->seconds;
@@ -43,7 +77,9 @@ static void write_progress(FILE *to, const struct appliance *appliance, const st
 
 	if (seconds <= 0)
 		return;
-	fprintf(to, "%6.0f s  ", now->seconds);
+	fprintf(to, "%6.0f s", now->seconds);
+	write_share(to, appliance, options, now);
+	fprintf(to, "  ");
 	account_print_rate(to, "", (double)events / seconds, "events/s");
 	account_print_rate(to, "  ", (double)bytes * 8 / seconds, "b/s");
 	if (builds)
@@ -108,15 +144,16 @@ static bool time_is_up(const struct appliance *appliance, const struct session_o
 }
 
 // Shows the rates since the previous line, 1 s before, on the terminal and to the service manager.
-static void show_progress(const struct appliance *appliance, const struct service *service,
-			  bool on_terminal, const struct account *now, const struct account *before)
+static void show_progress(const struct appliance *appliance, const struct session_options *options,
+			  const struct service *service, bool on_terminal,
+			  const struct account *now, const struct account *before)
 {
 	char line[PROGRESS_SIZE] = "";
 	FILE *to = fmemopen(line, sizeof(line), "w");
 
 	if (to == NULL)
 		return;
-	write_progress(to, appliance, now, before);
+	write_progress(to, appliance, options, now, before);
 	fclose(to);
 	if (on_terminal && line[0] != '\0') {
 		printf("\r\033[K%s", line);
@@ -141,7 +178,7 @@ static void watch(struct appliance *appliance, const struct session_options *opt
 		next += 1;
 		*before = *now;
 		account_take(appliance, now);
-		show_progress(appliance, service, shows, now, before);
+		show_progress(appliance, options, service, shows, now, before);
 	}
 	if (shows)
 		printf("\r\033[K");

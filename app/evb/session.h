@@ -10,14 +10,15 @@
 #include "appliance/plan.h"
 
 struct session_options {
-	double duration;     // seconds; 0: until the run ends or a signal arrives
-	const char *summary; // file for the account as JSON; NULL: none
-	bool strict;         // exit status 2 if anything was lost
-	bool input_lacks;    // what is to be sent was lost before the run: a loss, too
-	bool input_judged;   // the caller has reported what captures lack
-	bool input_is_mixed; // captures have packets for others, which are no loss
-	bool quiet;          // no plan, no progress
-	bool must_build;     // exit status 1, and a line that says why, if no event was built
+	double duration;        // seconds; 0: until the run ends or a signal arrives
+	const char *summary;    // file for the account as JSON; NULL: none
+	bool strict;            // exit status 2 if anything was lost
+	bool input_lacks;       // what is to be sent was lost before the run: a loss, too
+	bool input_judged;      // the caller has reported what captures lack
+	uint64_t input_packets; // of the capture that is replayed, for the progress; 0: unknown
+	bool input_is_mixed;    // captures have packets for others, which are no loss
+	bool quiet;             // no plan, no progress
+	bool must_build;        // exit status 1, and a line that says why, if no event was built
 	// The configuration of the plan, and how another file is read as that was (appliance.h);
 	// NULL: there is no file.
 	struct config *config;

@@ -8,6 +8,8 @@ EVB_SOAK_EVENTS lengthens the memory test.
 
 import json
 import os
+import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -210,6 +212,41 @@ def test_events():
         summary = work.run(endless(work), "--events", "50").end()
         check_all_built(summary)
         check_equal(judge.event_counts(summary), (50, 0), "events")
+
+
+def last_progress(command, wanted):
+    """The first match of `wanted` in what a command shows on a terminal; the command ends by itself."""
+    ours, its = pty.openpty()
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=its, stderr=its) as process:
+        os.close(its)
+        shown = b""
+        while not (found := re.search(wanted, shown)):
+            try:
+                shown += os.read(ours, 4096)
+            except OSError:
+                raise evbtest.Failure(f"no {wanted} in {shown}") from None
+        process.terminate()
+        try:
+            while os.read(ours, 4096):
+                pass
+        except OSError:
+            pass  # the program has ended, and with it its side of the terminal
+    os.close(ours)
+    return found
+
+
+def test_progress():
+    """On a terminal: how much is done, and how long the rest takes; where no end is known, neither."""
+    with evbtest.Workspace() as work:
+        file = work.write("evb.json", endless(work))
+        for options in (("--duration", "100"), ("--events", str(100 * RATE))):
+            found = last_progress([evbtest.binary(), "run", file, *options],
+                                  rb"\r[^\r]* +(\d+) s  (\d+) %, (\d+) s left  ")
+            seconds, percent, left = map(int, found.groups())
+            check(0 <= percent <= 100 and (options[0] == "--events" or
+                                           99 <= seconds + left <= 101), f"{found.group()}")
+        found = last_progress([evbtest.binary(), "run", file], rb"\r[^\r]* \d+ s  ([^\r]*)slots free")
+        check(b"left" not in found.group(), f"{found.group()}")
 
 
 def test_signals_drain():
