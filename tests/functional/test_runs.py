@@ -191,7 +191,7 @@ def test_standby():
         configuration = several(work)
         configuration["nodes"][1]["manager"] = True
         # No node takes over because the other one waits for the CPU: data would be sent twice.
-        configuration["event_manager"]["heartbeat_timeout"] = "2s"
+        configuration["event_manager"]["heartbeat_timeout"] = "5s"
         two_runs(work, configuration)
 
 
