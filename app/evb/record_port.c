@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "arguments.h"
+#include "client/runtime_directory.h"
 #include "cmd.h"
 #include "port/port_capture.h"
 #include "stop.h"
@@ -98,6 +99,7 @@ int record_port(int argc, char **argv)
 	snprintf(arguments.port.name, sizeof(arguments.port.name), "record-%d", (int)getpid());
 	arguments.capture.port = &arguments.port;
 	stop_catch_signals();
+	runtime_directory_make();
 	if (port_capture(&arguments.capture, &counters, error) != 0) {
 		fprintf(stderr, "evb record: %s\n", error);
 		return 1;

@@ -14,6 +14,7 @@
 #include "appliance/account.h"
 #include "appliance/appliance.h"
 #include "appliance/run_control.h"
+#include "client/runtime_directory.h"
 #include "host/host.h"
 #include "log.h"
 #include "service.h"
@@ -385,6 +386,7 @@ int session_run(const struct plan *plan, const struct session_options *options)
 	log_name(plan->config);
 	log_take_dpdk();
 	stop_catch_signals(); // before the first line: its reader may have left
+	runtime_directory_make();
 	if (appliance == NULL || accounts == NULL) {
 		log_line(LOG_LEVEL_ERROR, "%s", error);
 		goto end;

@@ -3,8 +3,11 @@
 #include "client/runtime_directory.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -13,6 +16,22 @@ static const char *environment(const char *name)
 	const char *value = getenv(name);
 
 	return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+// Whether another user has made a file or directory, so that it is of no use. Links count as such.
+static bool is_anothers(const char *path)
+{
+	struct stat file;
+
+	return lstat(path, &file) == 0 && (file.st_uid != geteuid() || !S_ISDIR(file.st_mode));
+}
+
+static const char *own(void)
+{
+	static char path[32];
+
+	snprintf(path, sizeof(path), "/tmp/evb-%u", (unsigned)geteuid());
+	return path;
 }
 
 const char *runtime_directory(void)
@@ -24,7 +43,21 @@ const char *runtime_directory(void)
 	if (getuid() == 0)
 		return "/var/run";
 	directory = environment("XDG_RUNTIME_DIR");
-	return directory != NULL ? directory : "/tmp";
+	if (directory != NULL)
+		return directory;
+	return is_anothers("/tmp/dpdk") && !is_anothers(own()) ? own() : "/tmp";
+}
+
+bool runtime_directory_is_own(void)
+{
+	return strcmp(runtime_directory(), own()) == 0;
+}
+
+void runtime_directory_make(void)
+{
+	if (runtime_directory_is_own() &&
+	    (mkdir(runtime_directory(), 0700) == 0 || errno == EEXIST))
+		(void)setenv("XDG_RUNTIME_DIR", runtime_directory(), 1); // without memory: /tmp
 }
 
 int runtime_connect(const struct sockaddr_un *address, unsigned patience_ms)

@@ -31,7 +31,8 @@ static int may_make_in(const struct host_system *system, const char *path)
 static struct folder look(const struct host_system *system, const char *name)
 {
 	char path[2 * HOST_TARGET_SIZE];
-	size_t shortest = strlen(runtime_directory());
+	// evb makes a directory of its own below /tmp.
+	size_t shortest = runtime_directory_is_own() ? strlen("/tmp") : strlen(runtime_directory());
 	struct folder folder = { .reason = 0 };
 
 	if (snprintf(path, sizeof(path), "%s/%s", runtime_directory(), name) >= HOST_TARGET_SIZE)

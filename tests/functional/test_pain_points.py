@@ -92,6 +92,31 @@ def test_folder_of_another_user():
         check_equal((run.status, run.complaints()), (0, []), run.describe())
 
 
+def test_tmp_of_two_users():
+    """Where /tmp/dpdk is another user's, evb makes a folder of its own, in which its clients look."""
+    with evbtest.Workspace() as work:
+        os.chmod(work.directory, 0o755)
+        prefix = private_mounts(work)
+        kept = [work.directory, os.path.dirname(evbtest.binary())]
+        script = "".join(f"mkdir -p /run/kept{i} && mount --bind {path} /run/kept{i} && "
+                         for i, path in enumerate(kept))
+        script += "mount -t tmpfs -o mode=1777 tmpfs /tmp && mkdir -m 700 /tmp/dpdk"
+        script += "".join(f" && mkdir -p {path} && mount --bind /run/kept{i} {path}"
+                          for i, path in enumerate(kept) if path.startswith("/tmp/"))
+        subprocess.run([*prefix, "sh", "-c", script], check=True)
+        user = Host(work, prefix=(*prefix, "env", "-u", "XDG_RUNTIME_DIR", *NOBODY))
+        file = user.file({**quiet(work), "name": "second"})
+        check("sockets lie in /tmp/evb-65534/dpdk" in user.evb("host", "check", file).output(),
+              "the check names the folder")
+        endless = user.start("run", file, "--set", "generators[0].events=0",
+                             "--set", "generators[0].rate=100")
+        endless.wait_for_line("running")
+        stat = user.evb("stat", "--name", "second")
+        check("segments_received" in stat.output(), stat.describe())
+        endless.stop()
+        check_equal((endless.status, endless.complaints()), (0, []), endless.describe())
+
+
 def test_file_system_that_is_read_only():
     """As in a container with --read-only and no --tmpfs /run."""
     with evbtest.Workspace() as work:
