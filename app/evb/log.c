@@ -89,7 +89,8 @@ void log_line(enum log_level level, const char *format, ...)
 	if (json)
 		log_value(level, line, NULL, NULL);
 	else
-		fprintf(stderr, "%sevb: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", line);
+		fprintf(stderr, "%sevb: %s%s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
+			level == LOG_LEVEL_WARNING ? "warning: " : "", line);
 }
 
 void log_refusal(const char *line)
@@ -109,7 +110,7 @@ static ssize_t write_dpdk(void *cookie, const char *text, size_t size)
 	while (length > 0 && text[length - 1] == '\n')
 		length--;
 	if (length > 0)
-		log_line(LOG_LEVEL_WARNING, "%.*s", (int)length, text);
+		log_line(LOG_LEVEL_WARNING, "%s%.*s", json ? "" : "DPDK: ", (int)length, text);
 	return (ssize_t)size;
 }
 
@@ -118,11 +119,9 @@ void log_take_dpdk(void)
 	static const cookie_io_functions_t functions = { .write = write_dpdk };
 	FILE *stream;
 
-	if (!json)
-		return;
 	stream = fopencookie(NULL, "w", functions);
 	if (stream == NULL)
-		return; // if it fails, DPDK's messages stay plain text
+		return; // if it fails, DPDK's messages stay as they are
 	setvbuf(stream, NULL, _IOLBF, 0);
 	(void)rte_openlog_stream(stream); // cannot fail
 }

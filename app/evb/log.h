@@ -27,7 +27,7 @@ bool log_is_json(void);
 // several.
 void log_name(const struct config *config);
 
-// Writes one line. As text it begins with "evb: ".
+// Writes one line. As text it begins with "evb: ", a warning with "evb: warning: ".
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // Writes one line that names its origin itself: as text it has no prefix.
@@ -36,5 +36,6 @@ void log_refusal(const char *line);
 // Writes one line with an additional field. JSON only. Takes ownership of the value.
 void log_value(enum log_level level, const char *message, const char *name, cJSON *value);
 
-// Turns DPDK's own messages into lines if JSON was chosen. To be called before DPDK is started.
+// Turns DPDK's own messages into lines, as text with "DPDK: " before them. To be called before DPDK
+// is started.
 void log_take_dpdk(void);

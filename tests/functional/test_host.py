@@ -326,7 +326,7 @@ def test_interface_down():
         file, state = host.file(on_port(work, "af_packet", device)), work.path("state.json")
         run = host.evb("run", file, "--duration", "0.2")
         check_equal(run.status, 0, f"status of {run.describe()}")
-        check_equal(run.errors(), f"evb: port wire: interface {device} is down, nothing comes in: "
+        check_equal(run.errors(), f"evb: warning: port wire: interface {device} is down, nothing comes in: "
                                   f"as root: ip link set dev {device} up", "notices")
         for _ in range(2):  # twice is as good as once
             prepared = host.evb("host", "prepare", file, "--state", state)

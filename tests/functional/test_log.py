@@ -89,6 +89,12 @@ def test_text_stays_text():
         check(process.output().startswith(f"appliance {configuration['name']}, run 1: "),
               process.describe())
         check("evb: wrote " in process.errors(), process.describe())
+        configuration["ports"][0].update(profile="memif", device=work.path("memif.sock"),
+                                         options={"role": "server", "rsize": "99"})
+        process = work.evb("run", work.write("evb.json", configuration))
+        check(all(line.startswith("evb: ") for line in process.errors().splitlines()) and
+              re.search("^evb: warning: DPDK: .*Invalid ring size: 99", process.errors(), re.M),
+              process.describe())
         process = work.evb("run", work.write("evb.json", configuration), "--log", "xml")
         check_equal(process.status, 1, process.describe())
         check('"xml" is neither text nor json' in process.errors(), process.describe())
