@@ -52,10 +52,15 @@ static void print_ids(const struct dump_text *text, const struct inspect_event *
 
 static void print_mfp_header(const struct dump_text *text, const struct mfp_header *header)
 {
-	fprintf(text->out, "  source 0x%04x %s/%u  fragments %u  version %u  align %u",
-		header->source_id, mfp_subdetector_name(header->source_id),
-		header->source_id & 0x7ffu, header->n_fragments, header->version,
-		1u << header->align_log2);
+	char source[MFP_SOURCE_NAME_SIZE];
+
+	mfp_source_name(header->source_id, source);
+	fprintf(text->out, "  source %s", source);
+	if (mfp_has_subdetector(header->source_id))
+		fprintf(text->out, " %s/%u", mfp_subdetector_name(header->source_id),
+			header->source_id & 0x7ffu);
+	fprintf(text->out, "  fragments %u  version %u  align %u", header->n_fragments,
+		header->version, 1u << header->align_log2);
 }
 
 static void print_record(const struct dump_text *text, const struct inspect_event *event)
@@ -106,12 +111,14 @@ static void print_source(void *context, const struct inspect_source *source)
 static void print_fragment(void *context, const struct inspect_fragment *fragment)
 {
 	const struct dump_text *text = context;
+	char source[MFP_SOURCE_NAME_SIZE];
 
+	mfp_source_name(fragment->source_id, source);
 	fprintf(text->out, "    ");
 	if (fragment->has_event_id)
 		fprintf(text->out, "event %" PRIu64 "  ", fragment->event_id);
-	fprintf(text->out, "source 0x%04x  type %u %s  version %u  %u B\n", fragment->source_id,
-		fragment->type, mfp_type_name(fragment->type), fragment->version, fragment->size);
+	fprintf(text->out, "source %s  type %u %s  version %u  %u B\n", source, fragment->type,
+		mfp_type_name(fragment->type), fragment->version, fragment->size);
 	print_hex(text, fragment->payload, fragment->size);
 }
 
@@ -168,12 +175,13 @@ static void print_roce(const struct dump_text *text, const struct roce_packet *p
 static void print_segments(const struct dump_text *text, const struct inspect_packet *packet)
 {
 	struct ejfat_segment segment = packet->segment;
+	char source[MFP_SOURCE_NAME_SIZE];
 
 	do {
-		fprintf(text->out,
-			"  source 0x%04x  event %" PRIu64 "  offset %u  payload %u of %u B",
-			segment.re.data_id, segment.re.event_number, segment.re.offset,
-			segment.payload_size, segment.re.length);
+		mfp_source_name(segment.re.data_id, source);
+		fprintf(text->out, "  source %s  event %" PRIu64 "  offset %u  payload %u of %u B",
+			source, segment.re.event_number, segment.re.offset, segment.payload_size,
+			segment.re.length);
 	} while (inspect_next_segment(packet, &segment));
 }
 

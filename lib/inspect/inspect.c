@@ -246,12 +246,14 @@ struct gaps {
 
 static void report_gap(struct inspect *inspect, uint64_t set, uint64_t first, uint64_t last)
 {
-	char of[32] = "";
+	char of[32] = "", source[MFP_SOURCE_NAME_SIZE];
 
-	if (set < INSPECT_MEP_IDS)
-		snprintf(of, sizeof(of), "source 0x%04" PRIx64 ": ", set);
-	else if (set > INSPECT_MEP_IDS)
+	if (set < INSPECT_MEP_IDS) {
+		mfp_source_name((uint16_t)set, source);
+		snprintf(of, sizeof(of), "source %s: ", source);
+	} else if (set > INSPECT_MEP_IDS) {
 		snprintf(of, sizeof(of), "run %" PRIu64 ": ", set - INSPECT_MDF_IDS(0));
+	}
 	inspect_report(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
 		       "%sevent ids %" PRIu64 "..%" PRIu64 " are missing", of, first, last);
 }

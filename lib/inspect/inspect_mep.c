@@ -53,17 +53,19 @@ static void count_mfp(struct inspect *inspect, const struct mfp *mfp)
 
 static void check_payload(struct inspect *inspect, const struct mfp *mfp, uint64_t offset)
 {
+	char source[MFP_SOURCE_NAME_SIZE];
 	unsigned wrong;
 
 	if (!inspect->options.verify || inspect->payload != INSPECT_PAYLOAD_GENERATED)
 		return;
 	inspect->summary.generated += mfp->header.n_fragments;
 	wrong = pattern_check_mfp(mfp);
+	mfp_source_name(mfp->header.source_id, source);
 	if (wrong)
 		inspect_report(inspect, offset, 0, WIRE_OK,
-			       "source 0x%04x, events from %" PRIu64
+			       "source %s, events from %" PRIu64
 			       ": payload of %u fragments is not what was generated",
-			       mfp->header.source_id, mfp->header.event_id, wrong);
+			       source, mfp->header.event_id, wrong);
 }
 
 // Decodes MFP `i` of a checked MEP. An opaque MFP has no fragments.

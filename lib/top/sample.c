@@ -186,8 +186,8 @@ static void describe(struct sample_item *item, enum sample_group group, const cJ
 			 note);
 		break;
 	case SAMPLE_SOURCES:
-		snprintf(item->name, sizeof(item->name), "0x%04x", source);
-		note = mfp_subdetector_name(source);
+		mfp_source_name(source, item->name);
+		note = mfp_has_subdetector(source) ? mfp_subdetector_name(source) : "";
 		break;
 	case SAMPLE_PORTS:
 		describe_port(item, snapshot);

@@ -127,7 +127,7 @@ static int compare(const void *left, const void *right, void *order)
 	for (unsigned i = 0; i < TABLE_MAX_KEYS && result == 0; i++)
 		result = compare_numbers(a->keys[i], b->keys[i]);
 	if (result == 0)
-		result = strcmp(a->text, b->text);
+		result = strverscmp(a->text, b->text);
 	if (((const struct table_order *)order)->reverse)
 		result = -result;
 	return result != 0 ? result : (a->now > b->now) - (a->now < b->now);

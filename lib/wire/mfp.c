@@ -2,6 +2,8 @@
 // Copyright (c) 2026, the evb authors
 #include "wire/mfp.h"
 
+#include <stdio.h>
+
 // The sum of this many padded sizes, each at most 2^MFP_MAX_ALIGN, is less than 2^32. So a 32-bit
 // accumulator does not overflow, with which the compiler's vector loop is twice as wide.
 #define SIZES_PER_BLOCK 32768u
@@ -219,6 +221,12 @@ const char *mfp_subdetector_name(uint16_t source_id)
 {
 	return name_or(subdetectors, COUNT_OF(subdetectors), source_id >> SUBDETECTOR_SHIFT,
 		       "UNKNOWN");
+}
+
+void mfp_source_name(uint16_t source_id, char text[MFP_SOURCE_NAME_SIZE])
+{
+	snprintf(text, MFP_SOURCE_NAME_SIZE, mfp_has_subdetector(source_id) ? "0x%04x" : "%u",
+		 (unsigned)source_id);
 }
 
 const char *mfp_type_name(uint8_t type)

@@ -132,5 +132,15 @@ static inline void mfp_patch_event_id(uint8_t *bytes, uint64_t event_id)
 // The subdetector's name of a source id ("ODIN", "VELO_A", "ECAL", ...), "UNKNOWN" if reserved.
 const char *mfp_subdetector_name(uint16_t source_id);
 
+#define MFP_SOURCE_NAME_SIZE 8
+
+// A source id as people write it: "7", and "0x0801" where it has a subdetector other than 0. Other
+// experiments than LHCb number their sources from 0 or 1 on, and have no subdetectors.
+void mfp_source_name(uint16_t source_id, char text[MFP_SOURCE_NAME_SIZE]);
+static inline bool mfp_has_subdetector(uint16_t source_id)
+{
+	return source_id >> 11 != 0;
+}
+
 // The name of a fragment type ("ODIN", "VP", "FragmentMissing", ...), "Unknown" if not listed.
 const char *mfp_type_name(uint8_t type);

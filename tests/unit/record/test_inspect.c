@@ -196,7 +196,7 @@ static void inspect__every_changed_payload_byte_is_found(void **state)
 		bytes[payload + i] ^= 0x40;
 		verdict = judge_bytes(*state, "x", bytes, size, VERIFY);
 		assert_int_equal(verdict.problems, 1);
-		assert_string_equal(verdict.text, "source 0x0000, events from 3: payload of 1 "
+		assert_string_equal(verdict.text, "source 0, events from 3: payload of 1 "
 						  "fragments is not what was generated");
 		bytes[payload + i] ^= 0x40;
 	}

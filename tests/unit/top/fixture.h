@@ -14,7 +14,7 @@
 #include "top/view.h"
 
 // An appliance `second` seconds after its start: 2 lcores, 2 builders, 12 sources. From second 5 on
-// source 0x0003 sends nothing, and a link is full. system: it is the event manager of a system. To
+// source 3 sends nothing, and a link is full. system: it is the event manager of a system. To
 // be freed with cJSON_Delete().
 cJSON *fixture_snapshot(unsigned second, bool system);
 

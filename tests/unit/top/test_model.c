@@ -30,7 +30,7 @@ static void sample_take__knows_all_groups(void **state)
 	assert_string_equal(sample.groups[SAMPLE_LCORES].items[1].note, "builder.b0 builder.b1");
 	assert_string_equal(sample.groups[SAMPLE_LINKS].items[0].name, "rx.wire > builder.b0");
 	assert_string_equal(sample.groups[SAMPLE_CONSUMERS].items[1].name, "b1/main");
-	assert_string_equal(sample.groups[SAMPLE_SOURCES].items[11].name, "0x000c");
+	assert_string_equal(sample.groups[SAMPLE_SOURCES].items[11].name, "12");
 	assert_string_equal(sample.groups[SAMPLE_PORTS].items[0].note, "af_packet eth1");
 	assert_near(sample_metric(&sample.groups[SAMPLE_PORTS].items[0], "xoff_sent"), 45);
 	assert_near(sample_metric(&sample.groups[SAMPLE_PORTS].items[0], "xoff_received"), 6);
