@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "account_text.h"
 #include "arguments.h"
 #include "base/tick_clock.h"
 #include "cmd.h"
@@ -166,11 +167,13 @@ static void show_progress(struct record_view *view, const struct recorder *recor
 		return;
 	counters = recorder_counters(recorder).file;
 	clear_line(view);
-	fprintf(stderr, "%" PRIu64 " MEPs, %.1f MB, %.0f MEP/s, %.1f MB/s  %s", counters.events,
-		(double)counters.bytes / MEGABYTE,
-		(double)(counters.events - view->shown.events) / seconds,
-		(double)(counters.bytes - view->shown.bytes) / MEGABYTE / seconds,
-		recorder_path(recorder));
+	fprintf(stderr, "%" PRIu64 " MEPs, %.1f MB", counters.events,
+		(double)counters.bytes / MEGABYTE);
+	account_print_rate(stderr, ", ", (double)(counters.events - view->shown.events) / seconds,
+			   "MEP/s");
+	account_print_rate(stderr, ", ", (double)(counters.bytes - view->shown.bytes) * 8 / seconds,
+			   "b/s");
+	fprintf(stderr, "  %s", recorder_path(recorder));
 	view->line = true;
 	view->shown = counters;
 	view->shown_ns = now;

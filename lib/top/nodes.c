@@ -23,7 +23,7 @@ static const struct node_column {
 } node_columns[] = {
 	{ .title = "state", .width = 8 },
 	{ "ev/s", 6, numbers_count, .plot = MODEL_EVENTS },
-	{ "bit/s", 6, numbers_count, .plot = MODEL_BITS },
+	{ "b/s", 6, numbers_count, .plot = MODEL_BITS },
 	{ "compl.", 6, numbers_share, .figure = model_completeness },
 	{ "lost/s", 6, numbers_count, .figure = model_losses },
 	{ "p99", 6, numbers_time, .plot = MODEL_LATENCY },
@@ -112,7 +112,7 @@ static const struct {
 	const char *unit;
 	enum model_plot plot;
 } plots[] = {
-	{ "events", "ev/s", MODEL_EVENTS },    { "built", "bit/s", MODEL_BITS },
+	{ "events", "ev/s", MODEL_EVENTS },    { "built", "b/s", MODEL_BITS },
 	{ "latency, p99", "", MODEL_LATENCY }, { "slots in use", "", MODEL_SLOTS },
 	{ "lost", "/s", MODEL_LOSSES },
 };

@@ -253,8 +253,7 @@ static unsigned draw_headline(struct grid *grid, const struct model_node *node, 
 		draw_figure(grid, node, row + used++, builds ? "events" : "sent", "ev/s",
 			    MODEL_EVENTS);
 	if (height >= 2)
-		draw_figure(grid, node, row + used++, builds ? "built" : "sent", "bit/s",
-			    MODEL_BITS);
+		draw_figure(grid, node, row + used++, builds ? "built" : "sent", "b/s", MODEL_BITS);
 	if (builds && height >= 3)
 		draw_completeness(grid, node, row + used++);
 	if (builds && height >= 4)

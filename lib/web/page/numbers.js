@@ -21,7 +21,8 @@ const formats = {
   count: (value) => scaled(value, 1000, ["", "k", "M", "G", "T"]),
   rate: (value) => scaled(value, 1000, ["/s", "k/s", "M/s", "G/s"]),
   bytes: (value) => scaled(value, 1000, ["B", "kB", "MB", "GB", "TB", "PB"]),
-  byteRate: (value) => scaled(value, 1000, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),
+  // Bytes per second, in the unit in which rates of links are given.
+  byteRate: (value) => formats.bitRate(8 * value),
   bitRate: (value) => scaled(value, 1000, ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"]),
   time: (value) => scaled(value, 1000, ["ns", "\u00b5s", "ms", "s"]),
   percent: (value) => [(value >= 1 ? 100 : Math.min(99.9999, value * 100))
