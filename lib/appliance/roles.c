@@ -194,6 +194,8 @@ static int find_destination(const struct port *port, const struct config_generat
 {
 	uint32_t to = generator->destination_address;
 
+	if (port->config->has_gateway && !port_settings_reach(port->config, to))
+		to = port->config->gateway;
 	if (generator->has_destination_mac) {
 		memcpy(mac, generator->destination_mac, 6);
 		return 0;
@@ -202,7 +204,7 @@ static int find_destination(const struct port *port, const struct config_generat
 		memcpy(mac, port->mac, 6);
 		return 0;
 	}
-	if (arp_resolve(port, port->config->address, generator->destination_address, mac) != 0)
+	if (arp_resolve(port, port->config->address, to, mac) != 0)
 		return appliance_fail(
 		    error,
 		    "generator %s: nobody answers for %u.%u.%u.%u on port %s: start the "

@@ -139,6 +139,20 @@ static bool is_host(const struct port_settings *port)
 	       (of_hosts == 0 || (host != 0 && host != of_hosts));
 }
 
+// Nodes of a system find each other by ARP, so they are in one network.
+static int check_gateway(struct config_reader *reader, const struct port_settings *port, unsigned i)
+{
+	if (!port->has_gateway)
+		return 0;
+	if (reader->node)
+		return config_fail(config_at_element(reader, "ports", i, "gateway"),
+				   "nodes of a system are in one network");
+	if (!port->has_address || !port_settings_reach(port, port->gateway))
+		return config_fail(config_at_element(reader, "ports", i, "gateway"),
+				   "is not in the network of the port's address");
+	return 0;
+}
+
 static int check_ports(struct config_reader *reader, const struct config *config)
 {
 	for (unsigned i = 0; i < config->n_ports; i++) {
@@ -154,7 +168,8 @@ static int check_ports(struct config_reader *reader, const struct config *config
 		if (port->has_mac && (port->mac[0] & 1))
 			return config_fail(config_at_element(reader, "ports", i, "mac"),
 					   "is a multicast address, no port's own");
-		if (check_water_marks(reader, &port->flow_control, i))
+		if (check_gateway(reader, port, i) ||
+		    check_water_marks(reader, &port->flow_control, i))
 			return -1;
 	}
 	return 0;

@@ -52,6 +52,9 @@ static const struct config_key port_keys[] = {
 	  .prefix = offsetof(struct port_settings, prefix_length),
 	  .help = "Address of the port, such as \"10.0.0.1/24\" (/32 without a prefix); evb "
 		  "replies to ARP and ping." },
+	{ .name = "gateway", .type = CONFIG_TYPE_IPV4, FIELD(port_settings, gateway),
+	  .presence = offsetof(struct port_settings, has_gateway),
+	  .help = "Router to receivers of generators outside the port's network." },
 	{ .name = "address6", .type = CONFIG_TYPE_IPV6, FIELD(port_settings, address6),
 	  .presence = offsetof(struct port_settings, has_address6),
 	  .help = "Address of the port, such as \"fd00::1\"; evb replies to neighbour "

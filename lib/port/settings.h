@@ -50,6 +50,8 @@ struct port_settings {
 	bool has_address;
 	uint32_t address; // IPv4, host order; the port replies to ARP and ICMP echo for it
 	uint8_t prefix_length;
+	bool has_gateway;
+	uint32_t gateway; // IPv4, host order, in the network of the address
 	bool has_address6;
 	uint8_t address6[16]; // IPv6; the port replies to neighbour solicitations and ICMPv6 echo
 	bool has_mac;
@@ -65,6 +67,13 @@ struct port_settings {
 	uint64_t link_rate; // bits/s; 0: the device reports it
 	struct flow_control_settings flow_control;
 };
+
+// Whether an IPv4 address, in host order, is in the network of the port's address.
+static inline bool port_settings_reach(const struct port_settings *port, uint32_t address)
+{
+	return port->prefix_length == 0 ||
+	       (address ^ port->address) >> (32 - port->prefix_length) == 0;
+}
 
 #define PORT_MAX_UDP_RANGES 4
 

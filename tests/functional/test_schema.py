@@ -51,6 +51,7 @@ CROSS_CHECKS = [
     r'name: "[^"]*" is the name of \w+\[\d+\] already$',
     r'port: no port is called "[^"]*"$',
     r"name: required where there are several$",
+    r"gateway: (nodes of a system are in one network|is not in the network of the port's address)$",
     r"port: required where there are several ports$",
     r"file: kind (synthetic|producer|event_ring|port) reads no file$",
     r"ids: kind producer needs its sources, here or in sources\.ids$",

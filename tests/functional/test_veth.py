@@ -267,5 +267,30 @@ def test_vlan_and_no_checksum():
         judge.check_files(work.path("events"), plan.expected())
 
 
+def test_router():
+    """A receiver in another network gets what a generator sends by the gateway, and nothing without."""
+    far, port = "10.99.0.1", 19522
+    with evbtest.Workspace() as work, network.Network() as net:
+        with net.host.entered():
+            with open("/proc/sys/net/ipv4/conf/all/arp_ignore", "w", encoding="ascii") as file:
+                file.write("1")  # it does not answer for addresses of other devices
+        for arguments in (("link", "set", "lo", "up"), ("address", "add", far, "dev", "lo")):
+            subprocess.run(["ip", "-n", net.host.name, *arguments], check=True)
+        command = [evbtest.binary(), "gen", "--device", net.evb.device, "--address",
+                   f"{network.EVB_ADDRESS}/24", "--to", far, "--sources", "1-2", "--events", "20",
+                   "--quiet", "--set", "ports[0].link_timeout=300ms"]
+        with net.host.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+            receiver.bind((far, port))
+            receiver.settimeout(evbtest.PATIENCE_S)
+            process = work.start(*command, namespace=net.evb).finish()
+            check_equal(process.status, 1, process.describe())
+            check(f"nobody answers for {far}" in process.errors(), process.describe())
+            process = work.start(*command, "--set", f"ports[0].gateway={network.HOST_ADDRESS}",
+                                 namespace=net.evb).finish()
+            check_equal(process.status, 0, process.describe())
+            for _ in range(40):
+                receiver.recv(9000)
+
+
 if __name__ == "__main__":
     evbtest.main()

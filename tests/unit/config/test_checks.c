@@ -73,6 +73,19 @@ static void port__addresses_are_a_hosts(void **state)
 	config_free(load_with("generators[0].destination.mac=01:00:5e:00:00:01"));
 }
 
+static void port__gateway_is_a_neighbour(void **state)
+{
+	(void)state;
+	config_free(load_with("ports=[{\"name\": \"wire\", \"profile\": \"ring\", "
+			      "\"address\": \"10.1.2.3/24\", \"gateway\": \"10.1.2.254\"}]"));
+	assert_refused("ports=[{\"name\": \"wire\", \"profile\": \"ring\", "
+		       "\"address\": \"10.1.2.3/24\", \"gateway\": \"10.1.3.254\"}]",
+		       "x.json: ports[0].gateway: is not in the network of the port's address");
+	assert_refused("ports=[{\"name\": \"wire\", \"profile\": \"ring\", "
+		       "\"gateway\": \"10.1.3.254\"}]",
+		       "x.json: ports[0].gateway: is not in the network of the port's address");
+}
+
 static void transport__udp_ports_end_in_time(void **state)
 {
 	(void)state;
@@ -438,6 +451,7 @@ int main(void)
 		cmocka_unit_test(names__of_a_single_element_are_known),
 		cmocka_unit_test(appliance__has_something_to_do),
 		cmocka_unit_test(port__addresses_are_a_hosts),
+		cmocka_unit_test(port__gateway_is_a_neighbour),
 		cmocka_unit_test(transport__udp_ports_end_in_time),
 		cmocka_unit_test(transport__ether_type_is_free),
 		cmocka_unit_test(senders__have_addresses_of_the_transport),
