@@ -23,7 +23,7 @@ from evbtest import check, check_equal
 
 SOURCES = range(0x1001, 0x1005)
 SERVICE = 19523
-RESTARTS = 20
+RESTARTS = 20 if evbtest.LONG else 4
 PORTS = {"rping": 7174, "perftest": 18515}
 GUEST_FILES = "/tmp/mfps"
 GUEST_ADDRESS6, PEER_ADDRESS6 = "fd77::a", "fd77::b"
@@ -134,7 +134,7 @@ def mfps_of(directory, found):
 
 def test_restarts():
     """evb is restarted under the sender: each MFP is in the files of one of its runs at least."""
-    machine, events = guest(), 15000
+    machine, events = guest(), 750 * RESTARTS
     with evbtest.Workspace() as work:
         stream = ejfat_sender.Stream(SOURCES, events, packing=4, size=(0, 200), first_event=400)
         paths = put_files(work, machine, stream)
