@@ -26,11 +26,11 @@
 #include <unistd.h>
 
 #define DEPTH         16 // messages posted and not completed
-#define ACK_TIMEOUT   14 // 67 ms: rdma_cm's own guess is seconds
+#define ACK_TIMEOUT   16 // 268 ms: rdma_cm's own guess is seconds
 #define RESOLVE_MS    5000
 #define MFP_HEADER    20
 #define LENGTH_IN_MFP 4 // u32, little-endian
-#define RETRIES       5 // 7 is for ever on Linux: a restart of evb would not be noticed
+#define RETRIES       6 // 1.9 s in all. 7 is for ever on Linux: a restart of evb would not be noticed
 #define FOR_EVER      7
 #define ATTEMPTS      300 // to connect
 #define PAUSE_US      200000
