@@ -5,12 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_version.h>
-
 #include "arguments.h"
 #include "base/spelling.h"
-#include "commit.h"
 #include "completion.h"
+#include "telemetry/build.h"
 
 #define PREFIX 4 // "evb "
 
@@ -43,6 +41,14 @@ static void print_help(FILE *out)
 		fprintf(out, "  %-8s %s\n", commands[i].name + PREFIX, commands[i].help);
 	fprintf(out,
 		"\nevb COMMAND --help explains a command; evb --version prints the version.\n");
+}
+
+static void print_version(void)
+{
+	const struct build *build = build_get();
+
+	printf("evb %s (%s), DPDK %s, %s XDP\n", build->version, build->commit, build->dpdk,
+	       strcmp(build->xdp, "yes") == 0 ? "with" : "without");
 }
 
 static struct command *find(const char *name)
@@ -111,7 +117,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (strcmp(argv[1], "--version") == 0) {
-		printf("evb %s (%s), %s\n", EVB_VERSION, EVB_COMMIT, rte_version());
+		print_version();
 		return 0;
 	}
 	if (strcmp(argv[1], "completion") == 0)

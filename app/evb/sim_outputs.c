@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "telemetry/build.h"
+
 static bool fail(const char *path)
 {
 	fprintf(stderr, "evb sim: %s: %s\n", path, strerror(errno));
@@ -117,6 +119,6 @@ bool sim_output_report(struct sim_output *output, cJSON *data)
 {
 	if (output->file == NULL)
 		return true;
-	cJSON_AddStringToObject(data, "version", EVB_VERSION);
+	cJSON_AddStringToObject(data, "version", build_get()->version);
 	return end(output, empty(output) && simulation_report(data, output->file));
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "telemetry/build.h"
+
 #define FNV_OFFSET UINT64_C(0xcbf29ce484222325)
 #define FNV_PRIME  UINT64_C(0x100000001b3)
 #define KEY_SIZE   17
@@ -120,7 +122,7 @@ bool sim_points_make(struct sim_points *points, const struct sim_sweep *sweep)
 		fprintf(stderr, "%s: %s\n", sweep->config, strerror(errno));
 		return false;
 	}
-	points->base = add_text(add_text(FNV_OFFSET, EVB_VERSION), text);
+	points->base = add_text(add_text(FNV_OFFSET, build_get()->version), text);
 	free(text);
 	for (unsigned i = 0; i < sweep->n_overrides; i++)
 		points->base = add_text(points->base, sweep->overrides[i]);

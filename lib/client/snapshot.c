@@ -116,6 +116,25 @@ static int take_groups(struct stat_client *client, const cJSON *commands, cJSON 
 	return 0;
 }
 
+// The response to a command that appliances of older releases do not have.
+static int take_if_there(struct stat_client *client, const cJSON *commands, const char *wanted,
+			 cJSON *snapshot, char *error)
+{
+	const cJSON *command;
+	cJSON *answer;
+
+	cJSON_ArrayForEach(command, commands)
+	{
+		if (!cJSON_IsString(command) || strcmp(command->valuestring, wanted) != 0)
+			continue;
+		answer = request_value(client, wanted, false, error);
+		if (answer == NULL)
+			return -1;
+		cJSON_AddItemToObject(snapshot, wanted + strlen(BEGIN), answer);
+	}
+	return 0;
+}
+
 cJSON *snapshot_take(struct stat_client *client, char *error)
 {
 	cJSON *commands = request_value(client, "/", true, error);
@@ -127,7 +146,9 @@ cJSON *snapshot_take(struct stat_client *client, char *error)
 	if (summary != NULL) {
 		cJSON_AddItemToObject(snapshot, "info", info);
 		cJSON_AddItemToObject(snapshot, "summary", summary);
-		result = take_groups(client, commands, snapshot, error);
+		result = take_if_there(client, commands, "/evb/build", snapshot, error);
+		if (result == 0)
+			result = take_groups(client, commands, snapshot, error);
 	} else {
 		cJSON_Delete(info);
 	}

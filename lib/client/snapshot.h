@@ -3,10 +3,11 @@
 //
 // A snapshot of all telemetry of a running appliance, taken in one pass over its telemetry socket:
 //
-//   { "info": {...}, "summary": {...}, "role": [{...}, ...], "link": [{...}, ...], ... }
+//   { "info": {...}, "summary": {...}, "build": {...}, "role": [{...}, ...], ... }
 //
 // Each command /evb/GROUP/all of the appliance makes a group: an array of dictionaries in the
-// appliance's order. The first key of a dictionary names the thing that it describes.
+// appliance's order. The first key of a dictionary names the thing that it describes. Appliances of
+// older releases have no "build".
 #pragma once
 
 #include <cjson/cJSON.h>

@@ -100,8 +100,9 @@ extern const struct telemetry_group *const telemetry_groups[];
 // A table of the appliance as a whole, with a command of its own.
 struct telemetry_whole {
 	const char *command;
-	const char *help; // a clause
-	const char *note; // for the manual's page, Markdown, or NULL
+	const char *help;   // a clause
+	const char *note;   // for the manual's page, Markdown, or NULL
+	const char *prefix; // of names in OpenMetrics; NULL: "evb"
 	const struct metric *table;
 	bool hidden; // part of another table: not in OpenMetrics
 	const void *(*view)(const struct appliance *appliance);

@@ -150,6 +150,8 @@ bool telemetry_place(unsigned index, struct telemetry_place *place)
 		if (index-- > 0)
 			continue;
 		place->whole = whole;
+		if (whole->prefix != NULL)
+			snprintf(place->prefix, sizeof(place->prefix), "%s", whole->prefix);
 		add_metrics(place, whole->table);
 		snprintf(place->name, sizeof(place->name), "%s", strrchr(whole->command, '/') + 1);
 		return true;

@@ -297,6 +297,16 @@ static void write_metric(const struct writer *writer, const struct telemetry_pla
 	write_things(writer, &family, metric, write_metric_of);
 }
 
+// Its first metric names a thing of a group, and so is a label of all its metrics.
+static const struct metric *const *first_info(const struct telemetry_place *place)
+{
+	const struct metric *const *m = place->metrics + (place->group != NULL);
+
+	while (*m != NULL && !metric_is_info(*m))
+		m++;
+	return m;
+}
+
 static void write_info_of(const struct writer *writer, struct family *family,
 			  const struct thing *thing, const struct metric *metric)
 {
@@ -304,7 +314,7 @@ static void write_info_of(const struct writer *writer, struct family *family,
 	begin(writer, family);
 	fprintf(writer->out, "%s_info", family->name);
 	write_labels(writer, family->place, thing);
-	for (const struct metric *const *m = family->place->metrics + 1; *m != NULL; m++)
+	for (const struct metric *const *m = first_info(family->place); *m != NULL; m++)
 		if (metric_is_info(*m))
 			write_value_label(writer->out, (*m)->name,
 					  value_of(thing->keys, (*m)->name));
@@ -319,11 +329,8 @@ static void write_info(const struct writer *writer, const struct telemetry_place
 				 .type = "info",
 				 .unit = "",
 				 .help = "texts and numbers that tell which one it is" };
-	const struct metric *const *first = place->metrics + 1;
 
-	while (*first != NULL && !metric_is_info(*first))
-		first++;
-	if (*first != NULL && !place->nested)
+	if (*first_info(place) != NULL && !place->nested)
 		write_things(writer, &family, NULL, write_info_of);
 }
 

@@ -5,6 +5,7 @@
 #include "telemetry/group.h"
 
 #include "appliance/account.h"
+#include "telemetry/build.h"
 #include "telemetry/shared_metrics.h"
 
 struct info_view {
@@ -33,6 +34,15 @@ static const struct metric info_metrics[] = {
 	GAUGE("lcores", info_view, lcores, "lcores that run roles"),
 	GAUGE("roles", info_view, roles, "roles of the appliance"),
 	GAUGE("sources", info_view, sources, "expected sources"),
+	{ 0 },
+};
+
+static const struct metric build_metrics[] = {
+	TEXT("version", build, version, "version of evb"),
+	TEXT("commit", build, commit, "commit that was built, -dirty: with changes"),
+	TEXT("dpdk", build, dpdk, "version of DPDK"),
+	TEXT("xdp", build, xdp,
+	     "yes: AF_XDP ports are steered by evb's program; no: built without it"),
 	{ 0 },
 };
 
@@ -134,6 +144,12 @@ static const void *view_info(const struct appliance *appliance)
 	return &view;
 }
 
+static const void *view_build(const struct appliance *appliance)
+{
+	(void)appliance;
+	return build_get();
+}
+
 static const void *view_summary(const struct appliance *appliance)
 {
 	static _Thread_local struct summary_view view;
@@ -147,6 +163,11 @@ static const void *view_summary(const struct appliance *appliance)
 
 const struct telemetry_whole telemetry_wholes[] = {
 	{ .command = "/evb/info", .help = "What runs", .table = info_metrics, .view = view_info },
+	{ .command = "/evb/build",
+	  .help = "What the program was built from",
+	  .prefix = "evb_build",
+	  .table = build_metrics,
+	  .view = view_build },
 	{ .command = "/evb/summary",
 	  .help = "All counters, summed over roles; numbers only",
 	  .table = summary_metrics,

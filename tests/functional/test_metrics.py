@@ -77,6 +77,18 @@ def test_openmetrics_of_one_that_does_not_run():
         check("no appliance" in process.errors(), f"why: {process.describe()}")
 
 
+def test_build():
+    """OpenMetrics and --version name the same build."""
+    with evbtest.Workspace() as work:
+        process = running(work)
+        families = openmetrics.parse(stat(work, "--openmetrics", "--name", process.name))
+        build = families["evb_build"].samples[0][1]
+        xdp = {"yes": "with", "no": "without"}[build["xdp"]]
+        check_equal(work.evb("--version").output().strip(),
+                    f"evb {build['version']} ({build['commit']}), DPDK {build['dpdk']}, {xdp} XDP",
+                    "evb --version")
+
+
 def test_prometheus_reads_the_text():
     """Its parsers of both formats, and its lint."""
     with evbtest.Workspace() as work:

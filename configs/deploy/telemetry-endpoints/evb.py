@@ -41,20 +41,24 @@ def _rows(place, metric):
 
 
 def _read_tables():
-    """{place: (key that names a thing, keys that are labels, keys of the info)}, and all rows."""
-    groups, rows = {}, []
+    """{place: (key that names a thing, keys that are labels, keys of the info)}, where the appliance
+    itself is no thing; {place of the appliance itself: its prefix}; and all rows."""
+    groups, wholes, rows = {}, {}, []
     with open(TABLES, encoding="utf-8") as file:
         places = [place for place in json.load(file) if not place["hidden"]]
     for place in places:
         first, *others = place["metrics"]
+        if place["whole"]:
+            wholes[place["name"]] = f"{place['prefix']}_".removeprefix(PREFIX)
+            others = place["metrics"]
         groups[place["name"]] = (first["key"], [m["key"] for m in others if m["label"]],
                                  [m["key"] for m in others if m["info"]])
         for metric in place["metrics"]:
             rows += _rows(place["name"], metric)
-    return groups, rows
+    return groups, wholes, rows
 
 
-GROUPS, METRICS = _read_tables()
+GROUPS, WHOLES, METRICS = _read_tables()
 
 
 def info():
@@ -93,7 +97,7 @@ def metrics(sock):
 
 
 def _info_name(place):
-    return "info" if place in ("info", "summary") else f"{place.replace('/', '_')}_info"
+    return f"{WHOLES.get(place, place.replace('/', '_') + '_')}info"
 
 
 def _text(value):
@@ -109,7 +113,7 @@ def _labels(thing, keys):
 
 def _things(sock, place):
     """[(labels, keys)] of a group, or of the appliance itself."""
-    if place in ("info", "summary"):
+    if place in WHOLES:
         answer = sock.cmd(f"/evb/{place}")
         return [({}, answer)] if answer else []
     name, labels, _ = GROUPS[place]

@@ -93,6 +93,22 @@ static void take__has_every_group(void **state)
 			      "\"role\":[{\"name\":\"rx\",\"polls\":9}]}");
 }
 
+static void take__has_the_build_where_it_is_told(void **state)
+{
+	static const struct server_answer answers[] = {
+		{ "/", "{\"/\":[\"/evb/build\",\"/evb/info\",\"/evb/summary\"]}" },
+		{ "/evb/info", INFO },
+		{ "/evb/summary", SUMMARY },
+		{ "/evb/build", "{\"/evb/build\":{\"version\":\"1.2.3\"}}" },
+		{ 0 },
+	};
+
+	(void)state;
+	assert_taken(answers, "{\"info\":{\"name\":\"demo\",\"state\":\"running\"},"
+			      "\"summary\":{\"loss_total\":3},"
+			      "\"build\":{\"version\":\"1.2.3\"}}");
+}
+
 static void take__goes_through_pages(void **state)
 {
 	static const struct server_answer answers[] = {
@@ -168,6 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(take__has_every_group),
+		TEST(take__has_the_build_where_it_is_told),
 		TEST(take__goes_through_pages),
 		TEST(take__fails_when_the_run_is_over),
 		TEST(take__fails_on_what_is_no_answer),

@@ -17,6 +17,7 @@ class Socket:
     answers = {
         "/evb/info": {"name": "demo", "state": "draining", "configuration": 'a"b', "run_number": 7,
                       "uptime_seconds": 3, "hugepages": 0, "lcores": 1, "roles": 2, "sources": 3},
+        "/evb/build": {"version": "1.2.3", "commit": "abc", "dpdk": "22.11.4", "xdp": "yes"},
         "/evb/summary": {"uptime_seconds": 3, "loss_total": 4, "bytes_built": 5,
                          "segment_drop_late": 6, "latency_complete_p50_ns": 1},
     }
@@ -78,6 +79,8 @@ class Endpoint(unittest.TestCase):
 
     def test_texts_and_states(self):
         self.assertEqual(self.values["info"], [({"configuration": "a'b", "run_number": "7"}, 1)])
+        self.assertEqual(self.values["build_info"], [
+            ({"version": "1.2.3", "commit": "abc", "dpdk": "22.11.4", "xdp": "yes"}, 1)])
         self.assertEqual(self.values["builder_info"], [({"builder": "b0", "ring": "/dev/shm/x"}, 1)])
         self.assertEqual([labels["evb_state"] for labels, value in self.values["state"] if value],
                          ["draining"])

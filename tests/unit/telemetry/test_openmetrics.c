@@ -114,6 +114,19 @@ static void texts__are_labels_of_an_info(void **state)
 	free(text);
 }
 
+static void build__is_an_info_of_its_own(void **state)
+{
+	char *text =
+	    write_one(OPENMETRICS_1_0, "{\"build\":{\"version\":\"1.2.3\",\"commit\":\"abc\","
+				       "\"dpdk\":\"22.11.4\",\"xdp\":\"yes\"}}");
+
+	(void)state;
+	assert_has(text, "# TYPE evb_build info\n");
+	assert_has(text, "evb_build_info{node=\"demo\",version=\"1.2.3\",commit=\"abc\","
+			 "dpdk=\"22.11.4\",xdp=\"yes\"} 1\n");
+	free(text);
+}
+
 static void states__are_a_set(void **state)
 {
 	static const char json[] = "{\"info\":{\"name\":\"demo\",\"state\":\"draining\"}}";
@@ -290,6 +303,7 @@ int main(void)
 		cmocka_unit_test(write__of_one_that_does_not_answer),
 		cmocka_unit_test(counters__have_total_in_their_samples),
 		cmocka_unit_test(texts__are_labels_of_an_info),
+		cmocka_unit_test(build__is_an_info_of_its_own),
 		cmocka_unit_test(states__are_a_set),
 		cmocka_unit_test(links__name_their_ends),
 		cmocka_unit_test(causes__are_a_label),
