@@ -37,7 +37,7 @@ enum appliance_state {
 	APPLIANCE_STOPPED,
 };
 
-#define KEY_REFUSALS 3u // sent without a key, with one, with another
+#define REFUSALS 4u // sent without a key, with one, with another; of another version
 
 // What shows that a file has changed; 0: it is not there.
 struct key_file_state {
@@ -54,8 +54,8 @@ struct key_told {
 struct key_watch {
 	uint64_t next; // tsc of the next look
 	struct key_file_state file;
-	bool due;                              // the file has changed and was not taken yet
-	struct key_told (*told)[KEY_REFUSALS]; // [n_nodes]
+	bool due;                          // the file has changed and was not taken yet
+	struct key_told (*told)[REFUSALS]; // [n_nodes]
 };
 
 struct appliance {

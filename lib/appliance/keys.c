@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // The keys of a node of a system: its key file, which is read again when it changes, and the log
-// of frames that keys refuse.
+// of the frames of other nodes that are refused, for their key or for their version.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,21 +87,24 @@ static void read_again(struct appliance *appliance, struct role *control)
 }
 
 // What is wrong with a node's frames, and what to do.
-static const char *const refusals[KEY_REFUSALS] = {
+static const char *const refusals[REFUSALS] = {
 	"it sends without a key and is refused: give it this node's event_manager.key_file",
 	"it sends with a key and is refused: give this node its event_manager.key_file",
 	("frames with another key, or forged, are refused: all nodes need the same "
 	 "event_manager.key_file"),
+	("it speaks another version of the control protocol and is refused: all nodes need the "
+	 "same release of evb"),
 };
 
 static void tell(struct appliance *appliance, unsigned node,
 		 const struct control_counters *counters, uint64_t now)
 {
-	const uint64_t n[KEY_REFUSALS] = { counter_read(&counters->without_key),
-					   counter_read(&counters->with_key),
-					   counter_read(&counters->forged) };
+	const uint64_t n[REFUSALS] = { counter_read(&counters->without_key),
+				       counter_read(&counters->with_key),
+				       counter_read(&counters->forged),
+				       counter_read(&counters->other_version) };
 
-	for (unsigned i = 0; i < KEY_REFUSALS; i++) {
+	for (unsigned i = 0; i < REFUSALS; i++) {
 		struct key_told *told = &appliance->key_watch.told[node][i];
 
 		if (n[i] == told->n || (told->n > 0 && now < told->again))

@@ -138,9 +138,10 @@ struct control_counters {
 	uint64_t fenced;        // the epoch is lower than the endpoint's
 	// Frames that name the peer as sender; not in frames_received
 	uint64_t bad_checksum;
-	uint64_t without_key; // frames without a seal; this endpoint has a key
-	uint64_t with_key;    // sealed frames; this endpoint has no key
-	uint64_t old_session; // sealed frames to a session that this endpoint neither has nor
+	uint64_t other_version; // of the protocol, CTRL_VERSION
+	uint64_t without_key;   // frames without a seal; this endpoint has a key
+	uint64_t with_key;      // sealed frames; this endpoint has no key
+	uint64_t old_session;   // sealed frames to a session that this endpoint neither has nor
 			      // offers
 	uint64_t replayed; // sealed frames of the present sessions, received before or too old
 	uint64_t forged;   // the seal is wrong: another key, or a stranger

@@ -304,6 +304,20 @@ static void take_frame(struct control_endpoint *endpoint, struct peer *peer,
 		take_unsequenced(endpoint, peer, frame);
 }
 
+// Of the peer that the datagram names as its sender, where it can be known.
+static uint64_t *malformed_counter(struct control_endpoint *endpoint, enum wire_error error,
+				   const void *datagram, size_t size)
+{
+	struct peer *peer = error == WIRE_BAD_CHECKSUM || error == WIRE_BAD_VERSION
+				? control_peer(endpoint, ctrl_frame_node(datagram, size))
+				: NULL;
+
+	if (peer == NULL)
+		return &endpoint->totals.malformed[error];
+	return error == WIRE_BAD_VERSION ? &peer->counters.other_version
+					 : &peer->counters.bad_checksum;
+}
+
 enum wire_error control_receive(struct control_endpoint *endpoint, const void *datagram,
 				size_t size, uint64_t now)
 {
@@ -315,11 +329,7 @@ enum wire_error control_receive(struct control_endpoint *endpoint, const void *d
 	endpoint->now = now;
 	endpoint->proven = false;
 	if (error) {
-		peer = error == WIRE_BAD_CHECKSUM
-			   ? control_peer(endpoint, ctrl_frame_node(datagram, size))
-			   : NULL;
-		control_count(
-		    peer ? &peer->counters.bad_checksum : &endpoint->totals.malformed[error], 1);
+		control_count(malformed_counter(endpoint, error, datagram, size), 1);
 		return error;
 	}
 	peer = control_peer(endpoint, frame.header.node);

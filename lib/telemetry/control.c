@@ -109,6 +109,8 @@ static const struct metric peer_metrics[] = {
 	COUNTER("fenced", control_counters, fenced, "frames of a lower epoch"),
 	COUNTER("bad_checksum", control_counters, bad_checksum,
 		"frames with a wrong checksum that name the peer as sender"),
+	COUNTER("other_version", control_counters, other_version,
+		"frames of another version of the protocol that name the peer as sender"),
 	COUNTER("without_key", control_counters, without_key,
 		"frames without a seal that name the peer; this node has a key"),
 	COUNTER("with_key", control_counters, with_key,

@@ -93,8 +93,8 @@ class Forger:
             self._datagram(ADDRESSES[member], target, faults.CONTROL_PORT,
                            self._frame(self._nodes.index(member), self._nodes.index(target)))
 
-    def _frame(self, member, target):
-        kind = self._draw.randrange(4)
+    def _frame(self, member, target, kind=None):
+        kind = self._draw.randrange(4) if kind is None else kind
         if kind == 0:
             return self._draw.randbytes(self._draw.randrange(200))
         epoch = _EPOCH_MOST if kind == 1 else self._draw.randrange(4)
@@ -104,6 +104,12 @@ class Forger:
                               self._draw.getrandbits(32), 0, self._draw.getrandbits(32) | 1,
                               self._draw.getrandbits(32), 100, 16, 0)
         return header + struct.pack("<I", crc32c(header))
+
+    def version(self, member, target):
+        """As a member whose release has another version of the protocol sends."""
+        frame = bytearray(self._frame(self._nodes.index(member), self._nodes.index(target), 1))
+        frame[4] += 1
+        self._datagram(ADDRESSES[member], target, faults.CONTROL_PORT, frame)
 
     def segments(self, count):
         """To builders, from an address that no source has: of sources that are not in the

@@ -118,6 +118,23 @@ def test_stranger():
     check(all(refused[cause] > 0 for cause in REFUSED if cause != "with_key"), f"{refused}")
 
 
+def test_another_version():
+    """Frames of another version of the protocol change nothing, and the log says whose they are."""
+    with evbtest.Workspace() as work, Trial(work, "pull") as trial:
+        with contextlib.closing(chaos_forge.Forger(trial, 1)) as forger:
+            trial.begin()
+            for _ in range(3):
+                forger.version("r1", "m")
+            trial.until(lambda: trial.client("m").query("/evb/control/info", "r1")["other_version"] == 3,
+                        "the frames are counted")
+            process = trial.processes["m"]
+            process.wait_until(lambda: "node r1: it speaks another version of the control protocol"
+                               in process.errors(), "m names the node")
+            trial.more()
+            verdict, _ = trial.finish()
+    verdict.check_exact()
+
+
 def wrong_node(keys, here, there):
     """r1 is refused, both sides say so, and it takes part as soon as it has the key."""
     with evbtest.Workspace() as work, Keyed(work, "push", r1=keys) as trial:

@@ -70,6 +70,15 @@ static void receive__counts_what_is_malformed(void **state)
 	assert_int_equal(control_receive(endpoint, bytes, size, network.now), WIRE_BAD_CHECKSUM);
 	assert_int_equal(totals->malformed[WIRE_BAD_CHECKSUM], 1);
 	assert_int_equal(network_counters(&network, 0, 1)->bad_checksum, 1);
+	bytes[4] = CTRL_VERSION + 1;
+	assert_int_equal(control_receive(endpoint, bytes, size, network.now), WIRE_BAD_VERSION);
+	assert_int_equal(totals->malformed[WIRE_BAD_VERSION], 1);
+	header = next_header(&network);
+	size = make_frame(bytes, &header);
+	bytes[4] = CTRL_VERSION + 1;
+	assert_int_equal(control_receive(endpoint, bytes, size, network.now), WIRE_BAD_VERSION);
+	assert_int_equal(network_counters(&network, 0, 1)->other_version, 1);
+	assert_int_equal(totals->malformed[WIRE_BAD_VERSION], 1);
 	network_close(&network);
 }
 

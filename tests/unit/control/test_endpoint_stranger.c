@@ -112,8 +112,8 @@ static uint64_t n_counted(const struct control_endpoint *endpoint)
 	for (unsigned i = 0; i < endpoint->n_peers; i++) {
 		const struct control_counters *c = &endpoint->peers[i].counters;
 
-		n += c->frames_received + c->bad_checksum + c->without_key + c->with_key +
-		     c->old_session + c->replayed + c->forged;
+		n += c->frames_received + c->bad_checksum + c->other_version + c->without_key +
+		     c->with_key + c->old_session + c->replayed + c->forged;
 	}
 	return n;
 }

@@ -256,6 +256,31 @@ static void hostile__producer_gets_no_room_outside_the_ring(void **state)
 	ring_bench_close(&bench);
 }
 
+// As that of an evb of another release.
+static void hostile__other_layout_is_not_opened(void **state)
+{
+	const uint32_t version = PRODUCER_LAYOUT_VERSION + 1;
+	struct evb_producer_options options = { 0 };
+	struct ring_bench bench;
+	struct evb_producer *producer;
+	int file;
+
+	(void)state;
+	ring_bench_open(&bench);
+	options.directory = bench.files.directory;
+	file = open(producer_ring_path(bench.ring), O_RDWR | O_CLOEXEC);
+	assert_true(file >= 0);
+	assert_int_equal(pwrite(file, &version, sizeof(version),
+				offsetof(struct producer_header, layout_version)),
+			 sizeof(version));
+	close(file);
+	assert_int_equal(evb_producer_open(&producer, BENCH_NAME, RING_NAME, &options), -EPROTO);
+	assert_non_null(
+	    strstr(evb_producer_error(producer), "has layout version 2, this library has 1"));
+	evb_producer_close(producer);
+	ring_bench_close(&bench);
+}
+
 static void hostile__truncated_file_is_noticed(void **state)
 {
 	struct ring_bench bench;
@@ -359,6 +384,7 @@ int main(void)
 		cmocka_unit_test(hostile__memory_without_a_producer_is_not_looked_at),
 		cmocka_unit_test(hostile__producer_is_refused_after_an_adoption),
 		cmocka_unit_test(hostile__producer_gets_no_room_outside_the_ring),
+		cmocka_unit_test(hostile__other_layout_is_not_opened),
 		cmocka_unit_test(hostile__truncated_file_is_noticed),
 		cmocka_unit_test(hostile__held_lock_stops_no_appliance),
 		cmocka_unit_test(hostile__missing_last_event_is_found),
