@@ -2,9 +2,12 @@
 # Copyright (c) 2026, the evb authors
 """`meson install` puts everything where programs look for it, and `ninja uninstall` leaves nothing."""
 
+import collections
+import fnmatch
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -81,6 +84,30 @@ def check_library(work, folder, library):
             *flags, "-o", work.path(example))
 
 
+def patterns_of_packages():
+    """[(package, pattern)]: what the Debian packages take of the installed files."""
+    found = []
+    for path in glob.glob(os.path.join(evbtest.REPOSITORY, "debian", "*.install")):
+        package = os.path.basename(path).removesuffix(".install")
+        with open(path, encoding="ascii") as file:
+            found += [(package, line.split()[0]) for line in file]
+    return found
+
+
+def check_packages(installed):
+    """Each installed file is in one Debian package."""
+    prefix = option("prefix").strip("/") + "/"
+    patterns, packages = patterns_of_packages(), collections.Counter()
+    for path in installed:
+        # python3.11 is below /usr/local, python3 below /usr
+        path = "usr/" + re.sub(r"python3\.\d+", "python3", path.removeprefix(prefix))
+        begins = [path[:match.start()] for match in re.finditer("/|$", path)]
+        takers = {package for package, pattern in patterns if fnmatch.filter(begins, pattern)}
+        check_equal(len(takers), 1, f"packages in debian/*.install that take {path}: {takers}")
+        packages += collections.Counter(takers)
+    check_equal(set(packages), {package for package, _ in patterns}, "packages that take a file")
+
+
 def test_install_and_uninstall():
     log = os.path.join(BUILD, "meson-logs", "install-log.txt")
     with evbtest.Workspace() as work:
@@ -92,6 +119,7 @@ def test_install_and_uninstall():
             said = command("meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", folder)
             check("Run ldconfig" not in said, "a package is told to run ldconfig")
             check_files(files_under(folder))
+            check_packages(files_under(folder))
             for library in ("reader", "sender", "producer"):
                 check_library(work, folder, library)
             command("ninja", "-C", BUILD, "uninstall")
