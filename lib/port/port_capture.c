@@ -14,6 +14,7 @@
 #include <rte_mbuf.h>
 #include <rte_pcapng.h>
 
+#include "dpdk/release.h"
 #include "port/eal.h"
 #include "port/port.h"
 
@@ -91,6 +92,11 @@ static int open_file(struct capturing *capturing, const char *path, char *error)
 		close(descriptor);
 		return fail(error, path, "pcapng headers cannot be written");
 	}
+	if (dpdk_pcapng_begin(capturing->file, capturing->port.id, capturing->port.pool,
+			      capturing->copies) != 0) {
+		rte_pcapng_close(capturing->file);
+		return fail(error, path, "pcapng headers cannot be written");
+	}
 	return 0;
 }
 
@@ -107,7 +113,6 @@ static int write_burst(struct capturing *capturing, struct rte_mbuf **mbufs, uns
 		       const char *path, char *error)
 {
 	struct rte_mbuf *copies[BURST];
-	uint64_t now = rte_get_tsc_cycles();
 	uint64_t wanted = capturing->parameters->packets;
 	unsigned n_copies = 0;
 	ssize_t written;
@@ -116,8 +121,7 @@ static int write_burst(struct capturing *capturing, struct rte_mbuf **mbufs, uns
 		if (wanted > 0 && capturing->counters->packets + n_copies >= wanted)
 			break;
 		copies[n_copies] =
-		    rte_pcapng_copy(capturing->port.id, 0, mbufs[i], capturing->copies, UINT32_MAX,
-				    now, RTE_PCAPNG_DIRECTION_IN);
+		    dpdk_pcapng_copy(capturing->port.id, mbufs[i], capturing->copies, UINT32_MAX);
 		if (copies[n_copies] == NULL) {
 			capturing->counters->missed++;
 			continue;
@@ -131,20 +135,6 @@ static int write_burst(struct capturing *capturing, struct rte_mbuf **mbufs, uns
 		return fail(error, path, strerror(errno));
 	capturing->counters->packets += n_copies;
 	return 0;
-}
-
-// DPDK relates the TSC to the time of day when it converts the first timestamp, and cannot convert
-// earlier timestamps correctly. So a dummy packet with a later timestamp is converted first.
-static void anchor_clock(struct capturing *capturing)
-{
-	struct rte_mbuf *dummy = rte_pktmbuf_alloc(capturing->port.pool), *copy;
-
-	if (dummy == NULL)
-		return;
-	copy = rte_pcapng_copy(capturing->port.id, 0, dummy, capturing->copies, 0,
-			       rte_get_tsc_cycles() + rte_get_tsc_hz(), RTE_PCAPNG_DIRECTION_IN);
-	rte_pktmbuf_free(copy);
-	rte_pktmbuf_free(dummy);
 }
 
 static int capture(struct capturing *capturing, const char *path, char *error)
@@ -192,7 +182,6 @@ int port_capture(const struct port_capture_parameters *parameters,
 			capturing.end_tsc =
 			    rte_rdtsc() + (uint64_t)((double)parameters->duration_ns * 1e-9 *
 						     (double)rte_get_tsc_hz());
-		anchor_clock(&capturing);
 		result = capture(&capturing, part, error);
 		count_missed(&capturing);
 		rte_pcapng_close(capturing.file);

@@ -14,6 +14,7 @@
 #include <rte_common.h>
 #include <rte_telemetry.h>
 
+#include "dpdk/release.h"
 #include "wire/net.h"
 
 #define PARAMETERS_SIZE 128
@@ -56,8 +57,8 @@ static int describe_source(struct xdp *xdp, const char *rest, struct rte_tel_dat
 	if (!xdp_source_counter(xdp, id, &counter))
 		return respond_error(data, "this source is not admitted");
 	rte_tel_data_start_dict(data);
-	rte_tel_data_add_dict_u64(data, "redirected_packets", counter.packets);
-	rte_tel_data_add_dict_u64(data, "redirected_bytes", counter.bytes);
+	dpdk_add_uint(data, "redirected_packets", counter.packets);
+	dpdk_add_uint(data, "redirected_bytes", counter.bytes);
 	return 0;
 }
 
@@ -75,8 +76,8 @@ static void add_stranger(struct rte_tel_data *data, unsigned index,
 		 ip & 255);
 	rte_tel_data_add_dict_string(nested, "address", text);
 	if (stranger->id != STEER_NO_ID)
-		rte_tel_data_add_dict_u64(nested, "source", stranger->id);
-	rte_tel_data_add_dict_u64(nested, "packets", stranger->packets);
+		dpdk_add_uint(nested, "source", stranger->id);
+	dpdk_add_uint(nested, "packets", stranger->packets);
 	snprintf(text, sizeof(text), "stranger_%u", index);
 	if (rte_tel_data_add_dict_container(data, text, nested, 0) != 0)
 		rte_tel_data_free(nested);
@@ -89,7 +90,7 @@ static int describe_strangers(struct xdp *xdp, const char *rest, struct rte_tel_
 
 	(void)rest;
 	rte_tel_data_start_dict(data);
-	rte_tel_data_add_dict_u64(data, "strangers", n);
+	dpdk_add_uint(data, "strangers", n);
 	for (unsigned i = 0; i < n; i++)
 		add_stranger(data, i, &strangers[i]);
 	return 0;
@@ -114,7 +115,7 @@ static int change(struct xdp *xdp, const char *who, struct rte_tel_data *data, b
 	if (result != 0)
 		return respond_error(data, strerror(-result));
 	rte_tel_data_start_dict(data);
-	rte_tel_data_add_dict_u64(data, "changed", 1);
+	dpdk_add_uint(data, "changed", 1);
 	return 0;
 }
 

@@ -9,9 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <rte_lcore.h>
-
 #include "base/error_line.h"
+#include "dpdk/release.h"
 
 #define WAIT_NS 200000 // until the thread looks again for a free chunk
 
@@ -131,7 +130,7 @@ static void end(struct file_reader *reader, uint32_t restart)
 	atomic_store_explicit(&reader->ended, restart + 1, memory_order_release);
 }
 
-static void *read_ahead(void *context)
+static dpdk_thread_result read_ahead(void *context)
 {
 	struct file_reader *reader = context;
 	uint64_t filled = 0;
@@ -156,7 +155,7 @@ static void *read_ahead(void *context)
 		if (failed)
 			end(reader, restart);
 	}
-	return NULL;
+	return 0;
 }
 
 // The thread takes no signals: they are for the control thread.
@@ -167,7 +166,7 @@ int file_reader_start(struct file_reader *reader)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	reason = rte_ctrl_thread_create(&reader->thread, "evb-file", NULL, read_ahead, reader);
+	reason = dpdk_control_thread(&reader->thread, "evb-file", read_ahead, reader);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (reason != 0)
 		return error_line(reader->error, SOURCE_ERROR_SIZE,

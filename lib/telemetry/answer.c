@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dpdk/release.h"
 #include "pipeline/role.h"
 
 #define FRAME 4 // bytes around a key: two quotes, colon, comma
@@ -36,7 +37,7 @@ static size_t add_number(struct rte_tel_data *data, const char *key, uint64_t va
 {
 	size_t bytes = strlen(key) + FRAME + 1;
 
-	rte_tel_data_add_dict_u64(data, key, value);
+	dpdk_add_uint(data, key, value);
 	for (; value > 9; value /= 10)
 		bytes++;
 	return bytes;

@@ -53,11 +53,12 @@ static void add_driver_counters(struct port_view *view, const struct port *port)
 {
 	struct rte_eth_stats stats = { 0 };
 	struct rte_eth_link link = { 0 };
+	bool known = rte_eth_link_get_nowait(port->id, &link) == 0 &&
+		     link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
 
 	(void)rte_eth_stats_get(port->id, &stats);
-	(void)rte_eth_link_get_nowait(port->id, &link);
 	view->link_up = link.link_status == RTE_ETH_LINK_UP;
-	view->link_megabits = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
+	view->link_megabits = known ? link.link_speed : 0;
 	view->rx_packets = stats.ipackets;
 	view->rx_bytes = stats.ibytes;
 	view->rx_missed = stats.imissed + port_kernel_drops(port);

@@ -10,6 +10,7 @@
 #include <rte_telemetry.h>
 
 #include "builder/builder_role.h"
+#include "dpdk/release.h"
 #include "telemetry/group.h"
 
 #define PAGE_NUMBERS 512u // entries of a list in one response: DPDK's limit of an array
@@ -133,7 +134,7 @@ static void answer_all(const struct appliance *appliance, const struct telemetry
 	if (!read_page(parameters, PAGE_THINGS, &offset, &count, data))
 		return;
 	rte_tel_data_start_dict(data);
-	rte_tel_data_add_dict_u64(data, "count", n);
+	dpdk_add_uint(data, "count", n);
 	for (unsigned i = offset; i < n && count > 0; i++, count--) {
 		struct rte_tel_data *thing = rte_tel_data_alloc();
 		char key[RTE_TEL_MAX_STRING_LEN];
@@ -230,10 +231,10 @@ static void answer_eal_lcore(const struct appliance *appliance, const char *para
 
 		if (lcore->id != id)
 			continue;
-		rte_tel_data_add_dict_u64(data, "busy_cycles", busy);
-		rte_tel_data_add_dict_u64(data, "total_cycles",
-					  busy + counter_read(&lcore->counters.idle_cycles) +
-					      counter_read(&lcore->counters.backpressured_cycles));
+		dpdk_add_uint(data, "busy_cycles", busy);
+		dpdk_add_uint(data, "total_cycles",
+			      busy + counter_read(&lcore->counters.idle_cycles) +
+				  counter_read(&lcore->counters.backpressured_cycles));
 	}
 }
 

@@ -28,7 +28,7 @@ LAYERS = [
     ["control", "pacing", "store", "election"],
     ["producer", "pipeline", "block", "system"],
     ["packet", "roce", "sched", "source", "evring", "client"],
-    ["base", "sysfs", "wire"],
+    ["base", "dpdk", "sysfs", "wire"],
 ]
 
 # config.h is for those who turn a configuration into parameters; all others get the parameters.
