@@ -169,6 +169,7 @@ static void look(struct inspect *inspect)
 	if (inspect->file.kind == INSPECT_UNKNOWN)
 		inspect->file.kind = kind_of_name(inspect->file.path);
 	inspect->n_visited = 0;
+	inspect->stopped = false;
 	inspect->summary.bytes += inspect->file.size;
 	if (inspect->visitor.file)
 		inspect->visitor.file(inspect->visitor.context, &inspect->file);
@@ -227,13 +228,19 @@ int inspect_read(struct inspect *inspect, const char *path, char *error)
 		inspect->summary.unread++;
 		return -1;
 	}
-	inspect->file = (struct inspect_file){ .path = path, .size = size };
+	inspect->file =
+	    (struct inspect_file){ .path = path, .size = size, .bytes = inspect->bytes };
 	look(inspect);
 	inspect->summary.files++;
 	if (size)
 		munmap((void *)(uintptr_t)inspect->bytes, size);
 	inspect->bytes = NULL;
 	return 0;
+}
+
+void inspect_stop(struct inspect *inspect)
+{
+	inspect->stopped = true;
 }
 
 // The walk over the ranges of all sets.

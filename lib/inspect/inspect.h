@@ -56,7 +56,8 @@ struct inspect_options {
 struct inspect_file {
 	const char *path;
 	enum inspect_kind kind;
-	uint64_t size; // bytes
+	uint64_t size;        // bytes
+	const uint8_t *bytes; // all of them, until inspect_read() returns
 };
 
 // A MEP, an MFP outside a MEP, or an MDF record.
@@ -171,6 +172,9 @@ struct inspect *inspect_open(const struct inspect_options *options,
 // Reads one file. Returns 0 if it could be read, even if it has problems; else -1 with one line in
 // error[INSPECT_ERROR_SIZE].
 int inspect_read(struct inspect *inspect, const char *path, char *error);
+
+// A visitor's function calls it to end the reading of this file before its next event or packet.
+void inspect_stop(struct inspect *inspect);
 
 // Checks what needs the content of all files (missing event ids), and returns the totals.
 void inspect_finish(struct inspect *inspect, struct inspect_summary *summary);

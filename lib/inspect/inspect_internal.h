@@ -22,6 +22,7 @@ struct inspect {
 	struct inspect_file file;
 	const uint8_t *bytes;
 	uint64_t n_visited; // events or packets, for options.limit
+	bool stopped;       // by inspect_stop()
 };
 
 // Reports a problem to the visitor and counts it.
@@ -29,10 +30,11 @@ void inspect_report(struct inspect *inspect, uint64_t offset, uint64_t packet,
 		    enum wire_error reason, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-// True if options.limit events or packets of this file were visited.
+// True if options.limit events or packets of this file were visited, or the visitor wants no more.
 static inline bool inspect_limit_reached(const struct inspect *inspect)
 {
-	return inspect->options.limit && inspect->n_visited >= inspect->options.limit;
+	return inspect->stopped ||
+	       (inspect->options.limit && inspect->n_visited >= inspect->options.limit);
 }
 
 // True if the options select an event with the n ids from `first` on.

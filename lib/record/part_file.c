@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/exclusive_rename.h"
+
 // Bytes after which the kernel is requested to start writing to the disk. It keeps the sync at the
 // end of a file short, during which no events are written.
 #define WRITE_BACK_SIZE (16u * 1024u * 1024u)
@@ -129,18 +131,6 @@ static void remove_journal(int directory, const struct file_name *name)
 		close(file);
 }
 
-// Renames without replacing a file, also on file systems without RENAME_NOREPLACE.
-static int rename_exclusively(int directory, const char *from, const char *to)
-{
-	if (!renameat2(directory, from, directory, to, RENAME_NOREPLACE))
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (linkat(directory, from, directory, to, 0))
-		return -errno;
-	return unlinkat(directory, from, 0) ? -errno : 0;
-}
-
 // Returns 0 or a negative errno; after an error, the file has no journal.
 static int sync_whole(int directory, int file, const struct file_name *name, const char **step)
 {
@@ -164,7 +154,7 @@ static int rename_whole(int directory, struct file_name *name, const char **step
 	file_name_format(&old, FILE_NAME_PART, part);
 	for (;; name->sequence++) {
 		file_name_format(name, FILE_NAME_WHOLE, whole);
-		error = rename_exclusively(directory, part, whole);
+		error = exclusive_rename(directory, part, whole);
 		if (error != -EEXIST)
 			break;
 	}
