@@ -22,8 +22,10 @@ FROM ${BASE} AS runtime
 # The drivers are plugins: no program names them, so the packages are listed. Keep sorted.
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+        hdf5-filter-plugin-blosc-serial \
         libbpf1 \
         libcjson1 \
+        libhdf5-103-1 \
         libisal2 \
         libmicrohttpd12 \
         libncursesw6 \

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 int cmd_check(int argc, char **argv);
+int cmd_convert(int argc, char **argv);
 int cmd_ctl(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_gen(int argc, char **argv);

@@ -26,6 +26,7 @@ static struct command commands[] = {
 	{ "evb replay", cmd_replay, "build events from a capture file" },
 	{ "evb record", cmd_record, "write built events, or a port's packets, to files" },
 	{ "evb dump", cmd_dump, "show and verify MFP, MEP, MDF and capture files" },
+	{ "evb convert", cmd_convert, "convert MEP and MDF files to HDF5, and back" },
 	{ "evb take", cmd_take, "try a producer: take and check what it commits to a ring" },
 	{ "evb host", cmd_host, "is this host ready for an appliance? check, prepare, restore" },
 	{ "evb ctl", cmd_ctl, "start, pause and end runs; exclude nodes; show the state" },

@@ -22,7 +22,7 @@ LAYERS = [
     ["config"],
     ["node"],
     ["rdma"],
-    ["rx", "tx", "builder"],
+    ["rx", "tx", "builder", "convert"],
     ["port", "inspect", "decision"],
     ["cluster", "record", "readout", "sim"],
     ["control", "pacing", "store", "election"],

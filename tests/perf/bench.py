@@ -26,6 +26,7 @@ import suites_bounds
 import suites_build
 import suites_cluster
 import suites_control
+import suites_convert
 import suites_curve
 import suites_decisions
 import suites_farm
@@ -71,6 +72,7 @@ SUITES = {
     "spill": (suites_spill.run_spill, "bursts through links that carry the mean and 20 % (root)"),
     "filter": (suites_filter.run_filter, "events per core through the example of a filter"),
     "python": (suites_python.run_python, "bytes of events that Python reads through numpy"),
+    "convert": (suites_convert.run_convert, "files of built events to HDF5 and back"),
     "decisions": (suites_decisions.run_decisions, "decisions of consumers in the order of events"),
     "wire": (suites_bounds.run_wire, "parsing and checksums"),
     "idle": (suites_time.run_idle, "CPU time without traffic, and what sleeping costs"),
