@@ -6,6 +6,7 @@
 #include "evring.h"
 #include "evring_decision.h"
 #include "evring_file.h"
+#include "evring_holds.h"
 #include "evring_members.h"
 #include "evring_rules.h"
 
@@ -493,6 +494,11 @@ uint32_t evring_member_pid(const struct evring *ring, unsigned group, unsigned m
 	return evring_member_used(word) && evring_member_group(word) == group
 		   ? __atomic_load_n(&area->pid, __ATOMIC_RELAXED)
 		   : 0;
+}
+
+void evring_holds(const struct evring *ring, struct evring_hold holds[EVRING_MAX_GROUPS])
+{
+	evring_view_holds(&ring->view, holds);
 }
 
 uint64_t evring_undecided(const struct evring *ring)

@@ -153,6 +153,20 @@ struct evring_group_state {
 };
 bool evring_group(const struct evring *ring, unsigned index, struct evring_group_state *state);
 
+// What a group has not released, for the diagnosis of a full ring. An event that waits for the
+// decision of another group counts for that one alone.
+struct evring_hold {
+	uint32_t slots;   // events that the group has not released
+	uint32_t claimed; // of these, delivered to members
+	uint32_t members; // that hold one of them
+	uint32_t pid;     // the member with the oldest of them, as it reports itself; 0: none
+	uint64_t oldest;  // low 40 bits of the sequence of the oldest claimed event
+};
+
+// Examines all slots, which takes some milliseconds for the largest ring. Any thread; makes no
+// system call.
+void evring_holds(const struct evring *ring, struct evring_hold holds[EVRING_MAX_GROUPS]);
+
 // Events published since the ring was made.
 uint64_t evring_published(const struct evring *ring);
 

@@ -597,6 +597,30 @@ static void decide__members_killed_at_random(void **state)
 	munmap(notes, sizeof(*notes));
 }
 
+// Events that wait for the decision of another group are held by that one.
+static void holds__are_those_of_the_deciding_group(void **state)
+{
+	static const char *const two[] = { "filter", "disk" };
+	static const struct evring_group_rules deciding[] = { { .decides = true },
+							      { .after = "filter" } };
+	struct evring_hold holds[EVRING_MAX_GROUPS];
+	struct evb_reader *reader;
+	struct bench bench;
+
+	(void)state;
+	bench_open_groups(&bench, 4, two, deciding, 2);
+	reader = bench_member(&bench, "filter");
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(bench_publish(&bench));
+	(void)bench_take(reader, 0);
+	evring_holds(bench.ring, holds);
+	assert_int_equal(holds[0].slots, 3);
+	assert_int_equal(holds[0].claimed, 1);
+	assert_int_equal(holds[1].slots, 0);
+	evb_reader_close(reader);
+	bench_close(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -611,6 +635,7 @@ int main(void)
 		cmocka_unit_test(decide__goes_on_after_the_death_of_the_appliance),
 		cmocka_unit_test(decide__member_killed_at_each_step_of_deciding),
 		cmocka_unit_test(decide__members_killed_at_random),
+		cmocka_unit_test(holds__are_those_of_the_deciding_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

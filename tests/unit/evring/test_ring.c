@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static void ring__event_arrives_as_published(void **state)
 {
@@ -471,6 +472,40 @@ static void ring__two_builders_are_read_in_turn(void **state)
 	bench_close(&benches[0]);
 }
 
+static void holds__name_the_member_with_the_oldest_event(void **state)
+{
+	struct evring_hold holds[EVRING_MAX_GROUPS];
+	struct evb_reader *first, *second;
+	struct evb_event events[3];
+	struct bench bench;
+
+	(void)state;
+	bench_open(&bench, 8, "main");
+	evring_holds(bench.ring, holds);
+	assert_int_equal(holds[0].slots, 0);
+	first = bench_member(&bench, NULL);
+	second = bench_member(&bench, NULL);
+	for (unsigned i = 0; i < 5; i++)
+		assert_true(bench_publish(&bench));
+	events[0] = bench_take(first, 0);
+	events[1] = bench_take(second, 1);
+	events[2] = bench_take(second, 2);
+	evring_holds(bench.ring, holds);
+	assert_int_equal(holds[0].slots, 5);
+	assert_int_equal(holds[0].claimed, 3);
+	assert_int_equal(holds[0].members, 2);
+	assert_int_equal(holds[0].pid, getpid());
+	assert_int_equal(holds[0].oldest, 0);
+	bench_release(first, &events[0]);
+	evring_holds(bench.ring, holds);
+	assert_int_equal(holds[0].slots, 4);
+	assert_int_equal(holds[0].members, 1);
+	assert_int_equal(holds[0].oldest, 1);
+	evb_reader_close(first);
+	evb_reader_close(second);
+	bench_close(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -491,6 +526,7 @@ int main(void)
 		cmocka_unit_test(ring__destroyed_ring_is_drained),
 		cmocka_unit_test(ring__groups_and_members_have_limits),
 		cmocka_unit_test(ring__two_builders_are_read_in_turn),
+		cmocka_unit_test(holds__name_the_member_with_the_oldest_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
