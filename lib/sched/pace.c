@@ -166,7 +166,9 @@ static void cut(struct sched *sched, struct sched_link *link)
 	link->was_cut = true;
 	link->cut_at = sched->now;
 	sched->counters.cuts++;
-	set_share(sched, link, share > parameters->floor ? share : parameters->floor);
+	// Where no rate is known, congestion is counted, and there is nothing to cut.
+	if (link->link_rate > 0)
+		set_share(sched, link, share > parameters->floor ? share : parameters->floor);
 }
 
 // Whether a report is a reason to cut the rate. The rate was cut when a pause began, so the rest of

@@ -93,6 +93,29 @@ static void suspension__is_no_pause(void **state)
 	bench_stop(&bench);
 }
 
+// Where no rate is known, a pause stops the grants as long as it lasts, and is counted.
+static void rate__that_is_not_known_is_not_cut(void **state)
+{
+	const struct sched_port paused = { .paused = true }, free = { .paused = false };
+	struct bench bench = bench_with_link();
+	struct sched_builder_view view;
+
+	(void)state;
+	bench.builders[0].link_rate = 0;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 1000);
+	bench.now = 10000;
+	sched_port_state(bench.sched, 0, &paused, bench.now);
+	assert_int_equal(bench_poll(&bench, 9), 0);
+	sched_view(bench.sched, 0, &view);
+	assert_true(view.rate_share == 1);
+	assert_int_equal(sched_counters(bench.sched)->cuts, 1);
+	sched_port_state(bench.sched, 0, &free, bench.now);
+	assert_int_equal(bench_poll(&bench, 9), 9);
+	bench_stop(&bench);
+}
+
 // Costs that are no whole number of ns add up exactly.
 static void bucket__loses_no_fractions(void **state)
 {
@@ -415,6 +438,7 @@ int main(void)
 		cmocka_unit_test(rate__is_cut_at_once_and_recovers_step_by_step),
 		cmocka_unit_test(rate__is_back_soon_after_a_pause),
 		cmocka_unit_test(rate__cut_slows_the_grants),
+		cmocka_unit_test(rate__that_is_not_known_is_not_cut),
 		cmocka_unit_test(time__does_not_go_back),
 	};
 
