@@ -27,7 +27,8 @@ LAYERS = [
     ["cluster", "record", "readout", "sim"],
     ["control", "pacing", "store", "election"],
     ["producer", "pipeline", "block", "system"],
-    ["packet", "roce", "sched", "source", "evring", "client"],
+    ["packet", "roce", "sched", "source", "evring", "client",
+     "diagnosis"],
     ["base", "dpdk", "sysfs", "wire"],
 ]
 
