@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "appliance/diagnosis_watch.h"
 #include "top/numbers.h"
 
 static void write_segment_drops(FILE *to, const struct account *a)
@@ -189,10 +190,18 @@ static void print_results(const struct appliance *appliance, const struct accoun
 		       (unsigned long long)a->results.lost);
 }
 
+static void print_diagnosis(const struct diagnosis *diagnosis)
+{
+	for (unsigned i = 0; i < diagnosis->n; i++)
+		printf("problem  %s\n         %s\n", diagnosis->findings[i].sentence,
+		       diagnosis->findings[i].remedy);
+}
+
 void account_print(const struct appliance *appliance, const struct account *a)
 {
 	printf("\nappliance %s, run %u: %.2f s\n", appliance->config->name, appliance->run,
 	       a->seconds);
+	print_diagnosis(appliance_final_diagnosis(appliance));
 	if (appliance->config->n_generators > 0)
 		print_sent(a);
 	if (appliance->config->n_builders > 0)

@@ -218,6 +218,17 @@ static void print_office(const cJSON *office)
 	printf("%s\n", cJSON_GetArraySize(standbys) == 0 ? "; nobody stands by" : "");
 }
 
+static void print_diagnosis(const cJSON *findings)
+{
+	const cJSON *finding;
+
+	cJSON_ArrayForEach(finding, findings)
+	{
+		printf("problem  %s\n         %s\n", text_of(finding, "sentence"),
+		       text_of(finding, "remedy"));
+	}
+}
+
 static void print_status(const cJSON *response)
 {
 	const cJSON *office = cJSON_GetObjectItemCaseSensitive(response, "office");
@@ -227,6 +238,7 @@ static void print_status(const cJSON *response)
 
 	printf("%s: %s, run %.0f\n", text_of(response, "name"), text_of(response, "state"),
 	       number_of(response, "run"));
+	print_diagnosis(cJSON_GetObjectItemCaseSensitive(response, "diagnosis"));
 	if (node != NULL)
 		print_node(node);
 	if (office != NULL)

@@ -14,15 +14,19 @@
 #include "arguments.h"
 #include "client/snapshot.h"
 #include "client/stat_client.h"
+#include "diagnosis/diagnosis.h"
 #include "telemetry/openmetrics.h"
 
 #define SUMMARY     "/evb/summary"
+#define DIAGNOSIS   "/evb/diagnosis"
+#define WRONG       2 // exit status of --diagnosis
 #define NUMBER_SIZE 32
 
 struct arguments {
 	struct arguments_names names;
 	bool json;
 	bool list;
+	bool diagnosis;
 	bool openmetrics;
 	bool prometheus;
 	struct arguments_rest requests;
@@ -33,6 +37,9 @@ static const struct arguments_option options[] = {
 	  "the appliance that is meant, where several run" },
 	{ "json", 'j', NULL, INTO(FLAG, json), "print answers as they come" },
 	{ "list", 'l', NULL, INTO(FLAG, list), "list the appliances that run" },
+	{ "diagnosis", 'd', NULL, INTO(FLAG, diagnosis),
+	  "print what is wrong and how to correct it; exit status 2 if data is lost or the run "
+	  "stands still" },
 	{ "openmetrics", 0, NULL, INTO(FLAG, openmetrics),
 	  "print all metrics of the appliances named, or of all that run, as OpenMetrics 1.0" },
 	{ "prometheus", 0, NULL, INTO(FLAG, prometheus),
@@ -48,6 +55,8 @@ static void check(const void *from, const struct argp_state *state)
 
 	if (metrics && arguments->requests.n > 0)
 		argp_error(state, "metrics are of all commands: name none");
+	else if (arguments->diagnosis && arguments->requests.n > 0)
+		argp_error(state, "--diagnosis asks for no other command");
 	else if (!metrics && arguments->names.n > 1)
 		argp_error(state, "several names need --openmetrics or --prometheus");
 }
@@ -60,7 +69,7 @@ static const struct arguments_command command = {
 		"\vExamples: evb stat; evb stat /evb/builder/list; evb stat /evb/builder/info,b0; "
 		"evb stat --json /evb/drops; evb stat --openmetrics --name ru1 --name bu1. The "
 		"command / lists all commands, docs/telemetry.md explains them. Exit status: 0 "
-		"answered, 1 not.",
+		"answered, 1 not; with --diagnosis 2 if something is wrong.",
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -304,7 +313,7 @@ static int print_metrics(const struct arguments *arguments)
 
 	for (unsigned i = 0; i < names.n; i++) {
 		snapshots[i] = take_snapshot(names.list[i]);
-		nodes[i] = (struct openmetrics_node){ names.list[i], snapshots[i] };
+		nodes[i] = (struct openmetrics_node){ names.list[i], snapshots[i], false };
 		status |= snapshots[i] == NULL;
 	}
 	openmetrics_write(stdout, arguments->prometheus ? OPENMETRICS_TEXT_0_0_4 : OPENMETRICS_1_0,
@@ -312,6 +321,63 @@ static int print_metrics(const struct arguments *arguments)
 	for (unsigned i = 0; i < names.n; i++)
 		cJSON_Delete(snapshots[i]);
 	return status;
+}
+
+// The response to a request; NULL after one line on stderr.
+static cJSON *take_response(struct stat_client *client, const char *request)
+{
+	char error[STAT_CLIENT_ERROR_SIZE];
+	char *text = stat_client_request(client, request, error);
+	cJSON *response = text != NULL ? cJSON_Parse(text) : NULL;
+
+	if (text == NULL)
+		fprintf(stderr, "evb stat: %s: %s\n", request, error);
+	free(text);
+	return response;
+}
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+
+	return text != NULL ? text : "";
+}
+
+// Prints the findings from this severity on. Returns the highest severity of all findings, or -1.
+static int print_findings(struct stat_client *client, double from)
+{
+	cJSON *response = take_response(client, DIAGNOSIS "/all");
+	const cJSON *list = response != NULL ? response->child : NULL, *finding;
+	double highest = response != NULL ? 0 : -1;
+
+	cJSON_ArrayForEach(finding, list)
+	{
+		const cJSON *severity = cJSON_GetObjectItemCaseSensitive(finding, "severity");
+
+		if (!cJSON_IsNumber(severity))
+			continue; // the number of findings
+		highest = severity->valuedouble > highest ? severity->valuedouble : highest;
+		if (severity->valuedouble >= from)
+			printf("problem  %s\n         %s\n", text_of(finding, "sentence"),
+			       text_of(finding, "remedy"));
+	}
+	cJSON_Delete(response);
+	return (int)highest;
+}
+
+// Returns the exit status.
+static int print_diagnosis(struct stat_client *client, const struct arguments *arguments)
+{
+	int severity;
+
+	if (arguments->json)
+		return request_one(client, DIAGNOSIS "/all", arguments);
+	severity = print_findings(client, 0);
+	if (severity < 0)
+		return 1;
+	if (severity == 0)
+		printf("%s\n", DIAGNOSIS_WELL);
+	return severity >= DIAGNOSIS_BAD ? WRONG : 0;
 }
 
 static int request_all(const struct arguments *arguments)
@@ -325,8 +391,13 @@ static int request_all(const struct arguments *arguments)
 		fprintf(stderr, "evb stat: %s\n", error);
 		return 1;
 	}
-	if (arguments->requests.n == 0)
+	if (arguments->diagnosis) {
+		status = print_diagnosis(client, arguments);
+	} else if (arguments->requests.n == 0) {
+		if (!arguments->json && print_findings(client, DIAGNOSIS_BAD) >= DIAGNOSIS_BAD)
+			putchar('\n');
 		status = request_one(client, SUMMARY, arguments);
+	}
 	for (int i = 0; i < arguments->requests.n; i++)
 		status |= request_one(client, arguments->requests.list[i], arguments);
 	stat_client_close(client);

@@ -9,6 +9,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "appliance/diagnosis_watch.h"
+#include "appliance/run_control.h"
 #include "packet/causes.h"
 
 struct summary {
@@ -194,6 +196,15 @@ static void add_lcore(struct summary *summary, cJSON *list, const struct lcore *
 	add_number(summary, member, "backpressured", backpressured / all);
 }
 
+static void add_diagnosis(struct summary *summary, cJSON *root)
+{
+	const struct diagnosis *diagnosis = appliance_final_diagnosis(summary->appliance);
+	cJSON *list = add_list(summary, root, "diagnosis");
+
+	for (unsigned i = 0; i < diagnosis->n; i++)
+		summary->failed |= !run_status_add_finding(list, &diagnosis->findings[i]);
+}
+
 static void add_all(struct summary *summary, cJSON *root)
 {
 	const struct appliance *appliance = summary->appliance;
@@ -223,6 +234,7 @@ static void add_all(struct summary *summary, cJSON *root)
 	add_counts(summary, root, "sent");
 	add_counts(summary, root, "written");
 	add_counts(summary, root, "results");
+	add_diagnosis(summary, root);
 	summary->failed |=
 	    cJSON_AddBoolToObject(root, "losses", account_has_losses(account)) == NULL;
 }

@@ -127,6 +127,7 @@ struct appliance {
 	struct neighbours neighbours;
 	uint64_t commands_obeyed, commands_refused; // that the log has
 	struct key_watch key_watch;
+	struct diagnosis_watch *diagnosis; // diagnosis_watch.h
 
 	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
 	struct lcore lcores[EVB_MAX_CPUS];

@@ -10,6 +10,7 @@
 #include <rte_cycles.h>
 #include <rte_launch.h>
 
+#include "appliance/diagnosis_watch.h"
 #include "appliance/parts.h"
 #include "appliance/run_control.h"
 #include "builder/builder_role.h"
@@ -21,7 +22,6 @@
 #include "tx/pcap_role.h"
 
 #define STEP_MS         1
-#define WRITER_SECONDS  60 // time for writers to finish, in which space on a full disk can be freed
 #define RECLAIM_AT_ONCE 64
 #define LEAVE_SECONDS   2 // additional time in which a node leaves its cluster
 
@@ -238,12 +238,20 @@ bool appliance_watch(struct appliance *appliance)
 	roce_report_waiting(appliance);
 	report_ended_files(appliance);
 	event_rings_watch(appliance);
+	diagnosis_poll(appliance);
 	configure_watch(appliance);
 	look_for_begin(appliance);
 	if (run_control_asks_for_end(appliance) || appliance->asked_run != 0 || appliance->adopts ||
 	    cluster_is_over(appliance) || a_ring_is_cut(appliance) || producers_are_gone(appliance))
 		return true;
 	return sources_have_ended(appliance) || sources_are_finished(appliance);
+}
+
+// Serves requests while the end of the run waits for a role; NULL: for consumers.
+static void wait_a_step(struct appliance *appliance, const char *role, double seconds)
+{
+	diagnosis_drains(appliance, role, seconds);
+	run_control_serve(appliance, STEP_MS);
 }
 
 static uint64_t undecided_events(const struct appliance *appliance)
@@ -269,7 +277,7 @@ static void wait_for_decisions(struct appliance *appliance, double seconds)
 		if (undecided < least)
 			end = rte_rdtsc() + patience;
 		least = RTE_MIN(least, undecided);
-		run_control_serve(appliance, STEP_MS);
+		wait_a_step(appliance, NULL, seconds);
 	}
 	appliance->decisions_are_over = true;
 	if (undecided > 0)
@@ -304,7 +312,7 @@ static bool drain_kind(struct appliance *appliance, enum config_role_kind kind, 
 			if (appliance->decisions_are_over)
 				evring_settle(appliance->rings[i]);
 		}
-		run_control_serve(appliance, STEP_MS);
+		wait_a_step(appliance, waits_for, seconds);
 	} while (rte_rdtsc() < end);
 	notice(appliance, "%s did not finish within %.1f s: what it holds is given up", waits_for,
 	       seconds);
@@ -341,7 +349,7 @@ static bool wait_for_consumers(struct appliance *appliance, double seconds)
 		results = results_finish(appliance);
 		if (left == 0 && results == 0)
 			return true;
-		run_control_serve(appliance, STEP_MS);
+		wait_a_step(appliance, NULL, seconds);
 	} while (rte_rdtsc() < end);
 	if (left > 0)
 		notice(appliance, "%llu built event(s) were not released by their consumers",
@@ -383,7 +391,7 @@ static bool wait_for_results(struct appliance *appliance, double seconds)
 			       seconds);
 			return false;
 		}
-		run_control_serve(appliance, STEP_MS);
+		wait_a_step(appliance, "the node of the results", seconds);
 	}
 	return true;
 }
@@ -393,6 +401,7 @@ bool appliance_drain(struct appliance *appliance, bool is_last)
 	double seconds = (double)appliance->config->events.drain_timeout_ns * 1e-9;
 	bool drained = true;
 
+	diagnosis_end_run(appliance, false);
 	atomic_store(&appliance->state, APPLIANCE_DRAINING);
 	drained &= drain_kind(appliance, CONFIG_ROLE_CONTROL, seconds + LEAVE_SECONDS);
 	drained &= drain_kind(appliance, CONFIG_ROLE_SOURCE, seconds);
@@ -422,6 +431,7 @@ bool appliance_drain(struct appliance *appliance, bool is_last)
 	if (is_last)
 		linger(appliance);
 	drained &= wait_for_consumers(appliance, seconds);
+	diagnosis_end_run(appliance, true);
 	return drained;
 }
 

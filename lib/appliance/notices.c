@@ -38,16 +38,16 @@ static void report_difference(struct appliance *appliance,
 			      const struct source_difference *difference)
 {
 	uint16_t id = appliance->sources.ids[difference->source];
-	char text[256];
+	char text[SOURCE_DIFFERENCE_SIZE], remedy[SOURCE_DIFFERENCE_SIZE];
 
 	if (appliance->source_reported[difference->source])
 		return;
 	appliance->source_reported[difference->source] = true;
 	if (appliance->n_sources_reported++ > DIFFERENCES_MOST)
 		return;
-	source_difference_text(difference, id, text, sizeof(text));
+	source_difference_text(difference, id, text, remedy);
 	if (appliance->n_sources_reported <= DIFFERENCES_MOST)
-		notice(appliance, "%s", text);
+		notice(appliance, "%s: %s", text, remedy);
 	else
 		notice(appliance, "more sources do not send what is configured; they have no "
 				  "lines of their own");

@@ -81,6 +81,9 @@ unsigned ring_mode(const struct config *config);
 
 // --- drain.c ---
 
+// Time for writers to finish, in which space on a full disk can be freed.
+#define WRITER_SECONDS 60
+
 void stop_lcores(struct appliance *appliance);
 
 // --- runs.c ---

@@ -16,6 +16,7 @@
 #include <cjson/cJSON.h>
 
 #include "appliance/appliance.h"
+#include "diagnosis/diagnosis.h"
 
 // Opens the control socket. Returns 0, or -1 with one line in error[APPLIANCE_ERROR_SIZE]; the
 // appliance then runs without the socket.
@@ -33,3 +34,6 @@ bool run_control_asks_for_end(const struct appliance *appliance);
 // Returns the state of this appliance, of its node in the system, and, on the event manager's node,
 // of all nodes. The caller frees it. NULL if memory ran out. Control thread.
 cJSON *run_status(const struct appliance *appliance);
+
+// Appends a finding of the diagnosis to a list. False if memory ran out.
+bool run_status_add_finding(cJSON *list, const struct diagnosis_finding *finding);

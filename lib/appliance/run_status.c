@@ -7,6 +7,7 @@
 
 #include "appliance/account.h"
 #include "appliance/control_socket.h"
+#include "appliance/diagnosis_watch.h"
 #include "wire/ctrl.h"
 
 // cJSON stores numbers as doubles, which are exact up to 2^53.
@@ -23,6 +24,21 @@ static bool add_flag(cJSON *to, const char *name, bool value)
 static bool add_text(cJSON *to, const char *name, const char *value)
 {
 	return cJSON_AddStringToObject(to, name, value) != NULL;
+}
+
+bool run_status_add_finding(cJSON *list, const struct diagnosis_finding *finding)
+{
+	cJSON *member = cJSON_CreateObject();
+
+	if (!cJSON_AddItemToArray(list, member)) {
+		cJSON_Delete(member);
+		return false;
+	}
+	return add_text(member, "rule", finding->rule) &&
+	       add(member, "severity", finding->severity) &&
+	       add_text(member, "subject", finding->subject) &&
+	       add_text(member, "sentence", finding->sentence) &&
+	       add_text(member, "remedy", finding->remedy);
 }
 
 static enum ctrl_run_state state_alone(const struct appliance *appliance)
@@ -73,6 +89,19 @@ static bool add_account(cJSON *to, const struct appliance *appliance)
 		add(to, "missed_packets", account->missed) &&
 		add(to, "slots_free", account->free_slots);
 	free(account);
+	return added;
+}
+
+// Adds what is wrong, causes first.
+static bool add_diagnosis(cJSON *to, const struct appliance *appliance)
+{
+	cJSON *list = cJSON_AddArrayToObject(to, "diagnosis");
+	bool added = list != NULL;
+	struct diagnosis diagnosis;
+
+	appliance_diagnosis(appliance, &diagnosis);
+	for (unsigned i = 0; i < diagnosis.n && added; i++)
+		added = run_status_add_finding(list, &diagnosis.findings[i]);
 	return added;
 }
 
@@ -207,7 +236,7 @@ cJSON *run_status(const struct appliance *appliance)
 	if (response != NULL && add_text(response, "name", config->name) &&
 	    add(response, "run", appliance->run) && add(response, "pid", (uint64_t)getpid()) &&
 	    add_text(response, "state", ctrl_run_state_name(state_of(appliance))) &&
-	    add_account(response, appliance) &&
+	    add_account(response, appliance) && add_diagnosis(response, appliance) &&
 	    (control == NULL || add_node(response, appliance)) &&
 	    (!cluster_elects(&config->cluster) || add_office(response, appliance)) &&
 	    (control == NULL || !control_role_manages(control) || add_system(response, appliance)))

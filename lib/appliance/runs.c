@@ -11,6 +11,7 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
+#include "appliance/diagnosis_watch.h"
 #include "appliance/parts.h"
 #include "store/port_store.h"
 #include "store/ring_store.h"
@@ -225,6 +226,7 @@ int appliance_prepare(struct appliance *appliance, uint32_t run, char *error)
 		return -1;
 	}
 	forget_run(appliance);
+	diagnosis_begin_run(appliance);
 	appliance->adopts = false;
 	return renew_rings(appliance, error) != 0 || run_parts_make(appliance, error) != 0 ? -1 : 0;
 }

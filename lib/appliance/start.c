@@ -13,6 +13,7 @@
 #include <rte_launch.h>
 #include <rte_malloc.h>
 
+#include "appliance/diagnosis_watch.h"
 #include "appliance/parts.h"
 #include "store/file_store.h"
 #include "store/port_store.h"
@@ -468,9 +469,11 @@ int appliance_start(struct appliance *appliance, const struct plan *plan, char *
 	if (plan_check_machine(plan, error) != 0 || start_eal(appliance, error) != 0 ||
 	    make_admission(appliance, error) != 0 || ports_open(appliance, error) != 0 ||
 	    rings_make(appliance, error) != 0 || make_generators(appliance, error) != 0 ||
-	    cluster_common_make(appliance, error) != 0 || run_parts_make(appliance, error) != 0)
+	    cluster_common_make(appliance, error) != 0)
 		return -1;
-	return 0;
+	if (diagnosis_make(appliance) != 0)
+		return appliance_fail(error, "out of memory");
+	return run_parts_make(appliance, error);
 }
 
 void appliance_stop(struct appliance *appliance)
@@ -494,5 +497,6 @@ void appliance_stop(struct appliance *appliance)
 	eal_stop();
 	admission_free(&appliance->admission);
 	configure_forget(appliance);
+	diagnosis_free(appliance);
 	atomic_store(&appliance->state, APPLIANCE_STOPPED);
 }

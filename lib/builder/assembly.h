@@ -236,10 +236,11 @@ const struct assembly_latency *assembly_latency(const struct assembly *assembly)
 // fragments, as at the end of a run: two in a row do. Any thread.
 uint32_t assembly_differences(const struct assembly *assembly,
 			      const struct source_difference **differences);
-// Writes one line: the source's id, what it sends, what is expected, and what to correct. `size` is
-// at least 64.
-void source_difference_text(const struct source_difference *difference, uint16_t id, char *text,
-			    size_t size);
+// Writes what the source sends and what is expected, and what to correct.
+#define SOURCE_DIFFERENCE_SIZE 128
+void source_difference_text(const struct source_difference *difference, uint16_t id,
+			    char sentence[SOURCE_DIFFERENCE_SIZE],
+			    char remedy[SOURCE_DIFFERENCE_SIZE]);
 
 uint32_t assembly_open_events(const struct assembly *assembly);
 uint32_t assembly_free_slots(const struct assembly *assembly);

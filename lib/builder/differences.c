@@ -86,47 +86,53 @@ uint32_t assembly_differences(const struct assembly *assembly,
 	return __atomic_load_n(&assembly->n_differences, __ATOMIC_ACQUIRE);
 }
 
-void source_difference_text(const struct source_difference *difference, uint16_t id, char *text,
-			    size_t size)
+static const char *remedy_of(enum source_difference_kind kind)
 {
-	uint64_t sent = difference->sent, expected = difference->expected;
-	int n = snprintf(text, size, "source %u sends ", id);
+	switch (kind) {
+	case SOURCE_SENDS_NO_MFP:
+	case SOURCE_FRAGMENTS:
+		return "correct one of the two";
+	case SOURCE_OTHER_ID:
+		return "correct it, or the data id of its segments and sources.ids";
+	default:
+		return "correct the source";
+	}
+}
 
-	text += n;
-	size -= (size_t)n;
+void source_difference_text(const struct source_difference *difference, uint16_t id,
+			    char sentence[SOURCE_DIFFERENCE_SIZE],
+			    char remedy[SOURCE_DIFFERENCE_SIZE])
+{
+	const uint64_t sent = difference->sent, expected = difference->expected;
+	const int n = snprintf(sentence, SOURCE_DIFFERENCE_SIZE, "source %u sends ", id);
+	const size_t size = SOURCE_DIFFERENCE_SIZE - (size_t)n;
+	char *text = sentence + n;
+
+	snprintf(remedy, SOURCE_DIFFERENCE_SIZE, "%s", remedy_of(difference->kind));
 	switch (difference->kind) {
 	case SOURCE_SENDS_NO_MFP:
-		snprintf(text, size,
-			 "blocks that are no MFPs, sources.payload is mfp: correct one of the two");
+		snprintf(text, size, "blocks that are no MFPs, sources.payload is mfp");
 		break;
 	case SOURCE_ALIGNMENT:
 		snprintf(text, size,
-			 "MFPs with alignment 2^%" PRIu64 ", at most 2^%" PRIu64
-			 " is possible: correct the source",
+			 "MFPs with alignment 2^%" PRIu64 ", at most 2^%" PRIu64 " is possible",
 			 sent, expected);
 		break;
 	case SOURCE_OTHER_ID:
-		snprintf(text, size,
-			 "MFPs with source id %" PRIu64
-			 ": correct it, or the data id of its segments and sources.ids",
-			 sent);
+		snprintf(text, size, "MFPs with source id %" PRIu64, sent);
 		break;
 	case SOURCE_OTHER_EVENT:
-		snprintf(text, size,
-			 "the MFP of event %" PRIu64 " in segments of event %" PRIu64
-			 ": correct the source",
+		snprintf(text, size, "the MFP of event %" PRIu64 " in segments of event %" PRIu64,
 			 sent, expected);
 		break;
 	case SOURCE_FRAGMENTS:
-		snprintf(text, size,
-			 "MFPs of %" PRIu64 " fragments, sources.packing is %" PRIu64
-			 ": correct one of the two",
+		snprintf(text, size, "MFPs of %" PRIu64 " fragments, sources.packing is %" PRIu64,
 			 sent, expected);
 		break;
 	case SOURCE_SIZES:
 		snprintf(text, size,
 			 "MFPs whose sizes do not add up (packet size %" PRIu64
-			 " in a block of %" PRIu64 " bytes): correct the source",
+			 " in a block of %" PRIu64 " bytes)",
 			 sent, expected);
 		break;
 	}

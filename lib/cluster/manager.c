@@ -351,6 +351,8 @@ void cluster_manager_node(const struct cluster_manager *manager, unsigned node,
 		.registered = at->registered,
 		.lost = at->lost,
 		.excluded = at->operator_excluded,
+		.in_doubt = at->lost ? manager_count_events(manager, node) : 0,
+		.in_doubt_until = at->in_doubt_until,
 		.slots_free = at->slots_free,
 		.state = at->state,
 	};

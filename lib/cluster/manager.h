@@ -109,6 +109,11 @@ struct cluster_node_state {
 	bool registered;
 	bool lost;
 	bool excluded; // the operator has excluded it
+	// Of a silent node: events that its builders have, until the time when they are granted to
+	// others; 0: none wait.
+	uint32_t in_doubt;
+	uint64_t in_doubt_until;
+	uint64_t heard_at; // its last frame; filled in by the control role
 	uint64_t slots_free;
 	enum ctrl_run_state state;
 };

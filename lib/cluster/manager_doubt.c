@@ -47,6 +47,20 @@ static bool in_doubt(const struct cluster_manager *manager, unsigned node)
 	return false;
 }
 
+uint32_t manager_count_events(const struct cluster_manager *manager, unsigned node)
+{
+	const struct cluster_system_node *at = &manager->cluster->nodes[node];
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < at->n_builders; i++) {
+		const struct manager_builder *builder = &manager->builders[at->first_builder + i];
+
+		for (uint32_t j = 0; j < builder->n; j++)
+			n += builder->entries[j].state != ENTRY_NONE;
+	}
+	return n;
+}
+
 // Whether a builder of the node has a granted event.
 static bool has_events(const struct cluster_manager *manager, unsigned node)
 {

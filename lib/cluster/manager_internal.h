@@ -247,6 +247,8 @@ bool manager_maybe_published(const struct cluster_manager *manager, uint64_t eve
 void manager_mark_unreported(struct cluster_manager *manager);
 // Whether a builder of the node has not yet reported all events that it holds.
 bool manager_is_reporting(const struct cluster_manager *manager, unsigned node);
+// The granted events of a node's builders.
+uint32_t manager_count_events(const struct cluster_manager *manager, unsigned node);
 // The builders of a silent node get no new grants, and retain their events until the time in doubt
 // ends.
 void manager_set_aside(struct cluster_manager *manager, unsigned node, uint64_t now);

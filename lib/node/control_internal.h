@@ -18,6 +18,7 @@ struct control_views {
 	struct seqlock lock;
 	struct cluster_node_view node;
 	struct control_office_view office;
+	struct control_manager_view manager_link;
 	struct decision_flow_view decisions[EVB_MAX_RESULTS];
 	// On the manager's node
 	struct cluster_manager_view manager;

@@ -93,6 +93,13 @@ struct control_office_view {
 	struct office_view own; // of this node, if it can be elected
 };
 
+// The event manager as this node hears it.
+struct control_manager_view {
+	uint64_t
+	    heard_at; // time of its last frame; 0: the manager is on this node, or there is none
+	uint64_t is_silent; // 1: for longer than heartbeat_timeout
+};
+
 // Handlers of the rx role that pass frames on to the control role by `link`, which outlives them:
 // datagrams of the control protocol, and replies to the ARP requests that the control role sends.
 struct rx_handler control_frame_handler(struct link *link, uint16_t control_port);
@@ -179,6 +186,7 @@ const struct cluster_latency *control_role_latency(const struct role *role);
 // The logic as it was at most CONTROL_PUBLISH_NS before the role's last poll, after the last
 // command, and when the role had ended. Any thread.
 void control_role_node_view(const struct role *role, struct cluster_node_view *view);
+void control_role_manager_link(const struct role *role, struct control_manager_view *view);
 // Zero where the manager is not elected.
 void control_role_office(const struct role *role, struct control_office_view *view);
 // The time of the wall clock (CLOCK_REALTIME, ns) at a time of the role's clock.

@@ -24,6 +24,19 @@ void control_views_free(struct control *control)
 	free(control->views.builders);
 }
 
+// The time of the last frame of a peer; 0: it is none.
+static uint64_t heard_at(const struct control *control, unsigned node, uint64_t *is_silent)
+{
+	struct control_state state = { 0 };
+
+	*is_silent = 0;
+	if (control->endpoint == NULL ||
+	    !control_state(control->endpoint, node, control->now, &state))
+		return 0;
+	*is_silent = state.lost;
+	return control->now - state.received_ago;
+}
+
 static void publish_manager(struct control *control)
 {
 	struct control_views *views = &control->views;
@@ -36,8 +49,10 @@ static void publish_manager(struct control *control)
 		seqlock_copy(&views->counters, sched_counters(sched), sizeof(views->counters));
 	for (unsigned i = 0; i < control->system->n_nodes; i++) {
 		struct cluster_node_state node;
+		uint64_t is_silent;
 
 		cluster_manager_node(control->manager, i, &node);
+		node.heard_at = heard_at(control, i, &is_silent);
 		seqlock_copy(&views->nodes[i], &node, sizeof(node));
 	}
 	for (unsigned i = 0; i < control->system->n_builders; i++) {
@@ -83,10 +98,13 @@ static void publish_office(struct control *control, const struct cluster_node_vi
 void control_publish(struct control *control)
 {
 	struct cluster_node_view node;
+	struct control_manager_view link;
 
 	cluster_node_view(control->node, &node);
+	link.heard_at = heard_at(control, node.manager, &link.is_silent);
 	seqlock_begin_write(&control->views.lock);
 	seqlock_copy(&control->views.node, &node, sizeof(node));
+	seqlock_copy(&control->views.manager_link, &link, sizeof(link));
 	if (control_elects(control))
 		publish_office(control, &node);
 	for (unsigned i = 0; control->flow != NULL && i < control->system->n_results; i++) {
@@ -121,6 +139,11 @@ bool control_role_manages(const struct role *role)
 void control_role_node_view(const struct role *role, struct cluster_node_view *view)
 {
 	read_view(role, view, &control_of(role)->views.node, sizeof(*view));
+}
+
+void control_role_manager_link(const struct role *role, struct control_manager_view *view)
+{
+	read_view(role, view, &control_of(role)->views.manager_link, sizeof(*view));
 }
 
 void control_role_office(const struct role *role, struct control_office_view *view)

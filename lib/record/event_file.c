@@ -393,7 +393,10 @@ void event_file_tick(struct event_file *file, uint64_t now_ns)
 
 struct event_file_counters event_file_counters(const struct event_file *file)
 {
-	return file->counters;
+	struct event_file_counters counters = file->counters;
+
+	counters.paused = (uint64_t)-file->paused;
+	return counters;
 }
 
 const char *event_file_path(const struct event_file *file)

@@ -62,6 +62,7 @@ struct event_file_counters {
 	uint64_t pauses;   // times that writing stopped because of a full disk or another error
 	uint64_t lost;     // MEPs written to a file whose sync failed: the disk may not have them
 	uint64_t repeated; // events not written because a recovered file already contains them
+	uint64_t paused;   // errno because of which events cannot be written now; 0: they can
 };
 
 struct event_file;

@@ -35,6 +35,7 @@ static void publish_counters(struct writer *writer)
 	__atomic_store_n(&to->pauses, file.pauses, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->failures, file.failures, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->lost, file.lost, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->paused, file.paused, __ATOMIC_RELAXED);
 }
 
 // Returns the number of events written; sets *over if the run has ended and all are written.

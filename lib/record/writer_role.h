@@ -22,6 +22,7 @@ struct writer_counters {
 	uint64_t pauses;   // times that events could not be written
 	uint64_t failures; // files that could not be finished
 	uint64_t lost;     // events in files whose sync failed
+	uint64_t paused;   // errno because of which events cannot be written now; 0: they can
 };
 
 // Bytes that a writer allocates beside its reader.

@@ -56,6 +56,7 @@ struct telemetry_group {
 	const void *(*view_nested)(const struct appliance *appliance, unsigned index, unsigned n);
 };
 
+extern const struct telemetry_group telemetry_diagnosis;
 extern const struct telemetry_group telemetry_role;
 extern const struct telemetry_group telemetry_link;
 extern const struct telemetry_group telemetry_builder;
@@ -136,6 +137,10 @@ struct telemetry_other {
 
 // Ended by a command of NULL.
 extern const struct telemetry_other telemetry_others[];
+
+// The response to /evb/diagnosis: the first finding.
+void telemetry_answer_diagnosis(const struct appliance *appliance, const char *parameters,
+				struct rte_tel_data *data);
 
 // The role of this kind for object number `object` of the configuration; NULL if there is none.
 const struct role *telemetry_find_role(const struct appliance *appliance,

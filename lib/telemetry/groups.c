@@ -6,6 +6,7 @@
 #include <string.h>
 
 const struct telemetry_group *const telemetry_groups[] = {
+	&telemetry_diagnosis,
 	&telemetry_role,
 	&telemetry_link,
 	&telemetry_builder,

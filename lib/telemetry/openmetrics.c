@@ -347,17 +347,28 @@ static void write_place(const struct writer *writer, const struct telemetry_plac
 static void write_up(const struct writer *writer)
 {
 	static const struct telemetry_place place;
-	struct family family = { .place = &place,
-				 .name = "evb_up",
-				 .type = "gauge",
-				 .unit = "",
-				 .help = "1 if the appliance answers, else 0" };
+	struct family up = { .place = &place,
+			     .name = "evb_up",
+			     .type = "gauge",
+			     .unit = "",
+			     .help = "1 if the appliance answers, else 0" };
+	struct family ended = { .place = &place,
+				.name = "evb_ended",
+				.type = "gauge",
+				.unit = "",
+				.help = "1: the appliance has ended in order" };
 
 	for (unsigned i = 0; i < writer->n_nodes; i++) {
 		const struct thing thing = { .node = writer->nodes[i].name };
 
-		write_sample(writer, &family, "", &thing, NULL, NULL,
+		write_sample(writer, &up, "", &thing, NULL, NULL,
 			     writer->nodes[i].snapshot != NULL);
+	}
+	for (unsigned i = 0; i < writer->n_nodes; i++) {
+		const struct thing thing = { .node = writer->nodes[i].name };
+
+		if (writer->nodes[i].ended)
+			write_sample(writer, &ended, "", &thing, NULL, NULL, 1);
 	}
 }
 

@@ -9,6 +9,7 @@
 // out, and so are metrics that the snapshot lacks.
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <cjson/cJSON.h>
@@ -21,6 +22,7 @@ enum openmetrics_format {
 struct openmetrics_node {
 	const char *name;      // of the appliance: label `node`
 	const cJSON *snapshot; // of snapshot_take(); NULL: the appliance does not respond
+	bool ended;            // it is known to have ended in order
 };
 
 // Writes all metrics of all nodes. The caller checks the stream for errors.

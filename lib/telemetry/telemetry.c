@@ -239,6 +239,8 @@ static void answer_eal_lcore(const struct appliance *appliance, const char *para
 }
 
 const struct telemetry_other telemetry_others[] = {
+	{ "/evb/diagnosis", NULL, "What is wrong, in one sentence, and how to correct it",
+	  telemetry_answer_diagnosis },
 	{ "/evb/latency", "[,BUILDER]",
 	  "Histograms of the latency of a builder, or of all together", answer_latency },
 	{ EAL_LCORE_LIST, NULL, "Numbers of DPDK's lcores, the main one included",

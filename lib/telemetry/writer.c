@@ -27,6 +27,8 @@ static const struct metric writer_counter_metrics[] = {
 	COUNTER("refused", writer_counters, refused, "events that the file format cannot hold"),
 	COUNTER("pauses", writer_counters, pauses,
 		"times that the writer waited for room on the disk"),
+	GAUGE("paused", writer_counters, paused,
+	      "error number (errno) because of which the writer cannot write now, or 0"),
 	COUNTER("failures", writer_counters, failures, "files that failed"),
 	COUNTER("lost", writer_counters, lost, "events in files whose sync failed"),
 	{ 0 },

@@ -4,6 +4,8 @@
 // Sources that send otherwise than configured: the first difference of each is known, once.
 #include "workbench.h"
 
+#include <stdio.h>
+
 static void open_bench(struct workbench *bench)
 {
 	struct workbench_options options = workbench_standard;
@@ -30,13 +32,15 @@ static void assert_differences(const struct workbench *bench, uint32_t n)
 static void assert_one(struct workbench *bench, unsigned source, const char *line)
 {
 	const struct source_difference *list;
-	char text[256];
+	char text[SOURCE_DIFFERENCE_SIZE], remedy[SOURCE_DIFFERENCE_SIZE];
+	char whole[sizeof(text) + sizeof(remedy) + sizeof(": ")];
 
 	assert_differences(bench, 1);
 	(void)assembly_differences(bench->assembly, &list);
 	assert_int_equal(list[0].source, source);
-	source_difference_text(&list[0], bench->sources->ids[source], text, sizeof(text));
-	assert_string_equal(text, line);
+	source_difference_text(&list[0], bench->sources->ids[source], text, remedy);
+	snprintf(whole, sizeof(whole), "%s: %s", text, remedy);
+	assert_string_equal(whole, line);
 	workbench_close(bench);
 }
 

@@ -28,7 +28,7 @@ static char *write_all(enum openmetrics_format format, const struct openmetrics_
 static char *write_one(enum openmetrics_format format, const char *json)
 {
 	cJSON *snapshot = cJSON_Parse(json);
-	struct openmetrics_node node = { "demo", snapshot };
+	struct openmetrics_node node = { .name = "demo", .snapshot = snapshot };
 	char *text;
 
 	assert_non_null(snapshot);
@@ -63,13 +63,16 @@ static void write__of_nobody(void **state)
 
 static void write__of_one_that_does_not_answer(void **state)
 {
-	struct openmetrics_node node = { "gone", NULL };
+	struct openmetrics_node node = { .name = "gone", .ended = true };
 	char *text = write_all(OPENMETRICS_1_0, &node, 1);
 
 	(void)state;
 	assert_string_equal(text, "# TYPE evb_up gauge\n"
 				  "# HELP evb_up 1 if the appliance answers, else 0\n"
 				  "evb_up{node=\"gone\"} 0\n"
+				  "# TYPE evb_ended gauge\n"
+				  "# HELP evb_ended 1: the appliance has ended in order\n"
+				  "evb_ended{node=\"gone\"} 1\n"
 				  "# EOF\n");
 	free(text);
 }
@@ -261,7 +264,9 @@ static void families__go_over_all_nodes(void **state)
 {
 	cJSON *a = cJSON_Parse("{\"summary\":{\"loss_total\":1,\"slots_free\":5}}");
 	cJSON *b = cJSON_Parse("{\"summary\":{\"loss_total\":2,\"slots_free\":6}}");
-	struct openmetrics_node nodes[] = { { "a", a }, { "gone", NULL }, { "b", b } };
+	struct openmetrics_node nodes[] = { { .name = "a", .snapshot = a },
+					    { .name = "gone" },
+					    { .name = "b", .snapshot = b } };
 	char *text = write_all(OPENMETRICS_1_0, nodes, 3);
 
 	(void)state;

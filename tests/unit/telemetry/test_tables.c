@@ -273,6 +273,7 @@ static void families__are_unique(void **state)
 	(void)state;
 	assert_non_null(names);
 	check_family(names, "evb_up");
+	check_family(names, "evb_ended");
 	visit_places(check_families, names);
 	free(names);
 }
