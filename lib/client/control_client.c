@@ -36,8 +36,12 @@ static int connect_to(const char *path, char *error)
 		return fail(error, "%.200s is too long for the path of a socket", path);
 	strcpy(address.sun_path, path);
 	client = runtime_connect(&address, PATIENCE_S * 1000);
-	if (client == -ENOENT || client == -ECONNREFUSED)
+	if (client == -ENOENT)
 		return fail(error, "nobody listens at %s: the appliance is not running", path);
+	if (client == -ECONNREFUSED)
+		return fail(
+		    error, "nobody listens at %s: the appliance crashed or was killed: see its log",
+		    path);
 	return client < 0 ? fail(error, "%s: %s", path, strerror(-client)) : client;
 }
 

@@ -180,18 +180,51 @@ static struct reading *take_reading(struct target *target, double now, char *err
 	return NULL;
 }
 
+const char *sampler_state_name(enum sampler_state state)
+{
+	static const char *const names[] = {
+		[SAMPLER_WAITS] = "waits", [SAMPLER_UP] = "up",         [SAMPLER_ENDED] = "ended",
+		[SAMPLER_DIED] = "died",   [SAMPLER_SILENT] = "silent",
+	};
+
+	return names[state];
+}
+
+// Why a node has no reading; rewrites the error of one that is known to have ended.
+static enum sampler_state why(const struct target *target, char *error)
+{
+	switch (stat_client_why(target->node.name)) {
+	case STAT_CLIENT_DIED:
+		snprintf(error, STAT_CLIENT_ERROR_SIZE,
+			 "appliance %s crashed or was killed: see its log", target->node.name);
+		return SAMPLER_DIED;
+	case STAT_CLIENT_NOBODY:
+		if (target->node.reading == NULL)
+			return SAMPLER_WAITS;
+		snprintf(error, STAT_CLIENT_ERROR_SIZE, "appliance %s has ended in order",
+			 target->node.name);
+		return SAMPLER_ENDED;
+	default:
+		return SAMPLER_SILENT;
+	}
+}
+
 static void sample(struct sampler *sampler, struct target *target)
 {
 	double now = clock_ms(CLOCK_MONOTONIC);
 	struct sampler_node *node = &target->node;
 	char error[STAT_CLIENT_ERROR_SIZE] = "";
 	struct reading *reading, *old = NULL;
+	enum sampler_state state = SAMPLER_UP;
 
 	if (now < target->retry_ms)
 		return;
 	reading = take_reading(target, now, error);
+	if (reading == NULL)
+		state = why(target, error);
 	sampler_lock(sampler);
 	node->up = reading != NULL;
+	node->state = state;
 	strcpy(node->error, error);
 	if (reading != NULL) {
 		old = node->reading;

@@ -21,10 +21,22 @@
 
 struct sampler;
 
+enum sampler_state {
+	SAMPLER_WAITS,  // it has not been there yet
+	SAMPLER_UP,     // the latest request got a response
+	SAMPLER_ENDED,  // it has ended in order
+	SAMPLER_DIED,   // it crashed or was killed
+	SAMPLER_SILENT, // its process is present and does not respond
+};
+
+// "waits", "up", "ended", "died", "silent".
+const char *sampler_state_name(enum sampler_state state);
+
 // An appliance. Written by the sampler's thread, with the lock; readers hold the lock.
 struct sampler_node {
 	char name[STAT_CLIENT_NAME_SIZE];
 	bool up;                            // the latest request got a response
+	enum sampler_state state;           // SAMPLER_UP if and only if `up`
 	char error[STAT_CLIENT_ERROR_SIZE]; // why it is not up
 	struct reading *reading;            // the latest; NULL: none yet
 	struct history *history;

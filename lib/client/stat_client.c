@@ -17,6 +17,7 @@
 
 #define PREFIX        "evb-" // DPDK's folder of an appliance is PREFIX NAME
 #define PATIENCE_MS   5000u
+#define LOOK_MS       100u // for a busy listener
 #define GREETING_SIZE 1024
 #define REPLY_LEAST   16384u // bytes: DPDK's buffer has at least this size
 #define REPLY_MOST    (64u << 20)
@@ -159,9 +160,11 @@ static int open_client(struct stat_client *client, const char *name, char *error
 		strcpy(client->name, name);
 	}
 	client->socket = connect_to(client->name, client->patience_ms);
-	if (client->socket == -ENOENT || client->socket == -ECONNREFUSED)
+	if (client->socket == -ENOENT)
 		return fail(error, "no appliance %s is running (none answers under %.200s/dpdk)",
 			    client->name, runtime_directory());
+	if (client->socket == -ECONNREFUSED)
+		return fail(error, "appliance %s crashed or was killed: see its log", client->name);
 	if (client->socket < 0)
 		return fail(error, "appliance %s under %.200s/dpdk: %s", client->name,
 			    runtime_directory(), strerror(-client->socket));
@@ -197,6 +200,19 @@ void stat_client_close(struct stat_client *client)
 	if (client->socket >= 0)
 		close(client->socket);
 	free(client);
+}
+
+enum stat_client_absence stat_client_why(const char *name)
+{
+	const int socket_fd = connect_to(name, LOOK_MS);
+
+	if (socket_fd == -ECONNREFUSED)
+		return STAT_CLIENT_DIED;
+	if (socket_fd == -ENOENT)
+		return STAT_CLIENT_NOBODY;
+	if (socket_fd >= 0)
+		close(socket_fd);
+	return STAT_CLIENT_THERE;
 }
 
 const char *stat_client_name(const struct stat_client *client)

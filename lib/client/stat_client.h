@@ -24,6 +24,14 @@ struct stat_client *stat_client_open(const char *name, char *error);
 struct stat_client *stat_client_open_for(const char *name, unsigned patience_ms, char *error);
 void stat_client_close(struct stat_client *client);
 
+// Why an appliance does not respond.
+enum stat_client_absence {
+	STAT_CLIENT_THERE,  // a process listens to the socket: it is busy, or hangs
+	STAT_CLIENT_NOBODY, // there is no socket: it was not started, or it has ended in order
+	STAT_CLIENT_DIED,   // it has left its socket: it crashed or was killed
+};
+enum stat_client_absence stat_client_why(const char *name);
+
 const char *stat_client_name(const struct stat_client *client);
 pid_t stat_client_pid(const struct stat_client *client);
 

@@ -55,7 +55,7 @@ static const struct table_column link_columns[] = {
 	NUMBER("seg/s", 6, 0, COUNT, RATE("enqueued")),
 	NUMBER("full/s", 6, 0, COUNT, RATE("full")),
 	NUMBER("drop/s", 6, 2, COUNT, RATE("dropped")),
-	COLUMN("slow", 14, 3, CULPRIT),
+	COLUMN("held by", 14, 3, CAUSE),
 };
 
 static const struct table_column builder_columns[] = {
@@ -145,7 +145,7 @@ static const struct table_column credits_columns[] = {
 	NUMBER("credit", 6, 0, COUNT, VALUE("free")),
 	NUMBER("flying", 6, 1, COUNT, VALUE("granted")),
 	NUMBER("bytes", 5, 4, COUNT, VALUE("in_flight_bytes")),
-	NUMBER("rate", 6, 2, SHARE, PERMILLE("rate_permille")),
+	NUMBER("rate", 6, 2, SHARE, PERMILLE("rate_permille"), .known = "rate_bytes"),
 	NUMBER("paused", 6, 2, SHARE, PERMILLE("paused_permille")),
 	NUMBER("oldest", 6, 1, TIME, VALUE("oldest_ns")),
 	COLUMN("state", 8, 3, NOTE),

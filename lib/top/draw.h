@@ -23,6 +23,9 @@ void draw_history(struct grid *grid, const struct model_node *node, unsigned row
 
 void draw_help(struct grid *grid, unsigned row, unsigned height);
 
+// Whether data is lost, or the run stands still, because of a finding; false for NULL.
+bool draw_is_bad(const cJSON *finding);
+
 // The latest value of a plot; NAN: there is none.
 double draw_last(const struct model_node *node, enum model_plot plot);
 

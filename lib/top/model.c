@@ -213,10 +213,26 @@ void model_sample(struct model_node *node, struct reading *reading)
 		add_plots(node);
 }
 
-void model_down(struct model_node *node, const char *error, const char *clock)
+void model_down(struct model_node *node, enum sampler_state state, const char *error,
+		const char *clock)
 {
+	node->state = state;
 	if (node->up)
 		snprintf(node->down_since, sizeof(node->down_since), "%s", clock);
 	node->up = false;
 	snprintf(node->error, sizeof(node->error), "%s", error);
+}
+
+const char *model_state(const struct model_node *node)
+{
+	if (node->up)
+		return sample_text(&node->now, "info", "state");
+	return node->state == SAMPLER_ENDED  ? "ended"
+	       : node->state == SAMPLER_DIED ? "DIED"
+					     : "DOWN";
+}
+
+bool model_has_ended(const struct model_node *node)
+{
+	return !node->up && node->state == SAMPLER_ENDED;
 }

@@ -5,6 +5,7 @@
 // Figures that are not known are NAN. Pure.
 #pragma once
 
+#include "client/sampler.h"
 #include "top/sample.h"
 
 #define MODEL_NAME_SIZE  64
@@ -24,6 +25,7 @@ enum model_plot {
 struct model_node {
 	char name[MODEL_NAME_SIZE];
 	bool up;
+	enum sampler_state state;
 	char error[MODEL_ERROR_SIZE];      // why the node is not up
 	char down_since[MODEL_CLOCK_SIZE]; // clock; empty: it has never been up
 	bool has_now, has_before;          // samples; `before` only if it is of the same run
@@ -44,8 +46,15 @@ struct model_node *model_node(struct model *model, const char *name);
 // The appliance responded with this reading; a reading that is not newer than the last is ignored.
 void model_sample(struct model_node *node, struct reading *reading);
 
-// The appliance does not respond.
-void model_down(struct model_node *node, const char *error, const char *clock);
+// The appliance does not respond, for this reason.
+void model_down(struct model_node *node, enum sampler_state state, const char *error,
+		const char *clock);
+
+// The state in one word: that of the appliance, "ended", "DIED" or "DOWN".
+const char *model_state(const struct model_node *node);
+
+// Whether it has ended without anything wrong.
+bool model_has_ended(const struct model_node *node);
 
 // Removes the node.
 void model_forget(struct model *model, unsigned index);

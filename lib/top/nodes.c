@@ -33,6 +33,13 @@ static const struct node_column {
 
 #define N_COLUMNS (sizeof(node_columns) / sizeof(node_columns[0]))
 
+bool draw_is_bad(const cJSON *finding)
+{
+	const cJSON *severity = cJSON_GetObjectItemCaseSensitive(finding, "severity");
+
+	return cJSON_IsNumber(severity) && severity->valuedouble >= 2;
+}
+
 double draw_last(const struct model_node *node, enum model_plot plot)
 {
 	return node->n_plots > 0 ? node->plots[plot][node->n_plots - 1] : (double)NAN;
@@ -56,9 +63,7 @@ static unsigned draw_cells(struct grid *grid, const struct model_node *node, uns
 				  number);
 		if (c == node_columns)
 			(void)grid_text(grid, row, at, c->width, style,
-					node == NULL ? c->title
-					: node->up   ? sample_text(&node->now, "info", "state")
-						     : "DOWN");
+					node == NULL ? c->title : model_state(node));
 		else
 			grid_right(grid, row, at, c->width, style,
 				   node == NULL ? c->title : number);
@@ -70,15 +75,23 @@ static unsigned draw_cells(struct grid *grid, const struct model_node *node, uns
 static void draw_node_line(struct grid *grid, const struct model_node *node, bool chosen,
 			   unsigned row)
 {
-	bool bad = !node->up || model_losses(node) > 0;
-	enum grid_style style = bad ? GRID_BAD : GRID_PLAIN;
+	const cJSON *finding = node->up ? sample_diagnosis(&node->now) : NULL;
+	bool bad = draw_is_bad(finding) || (!node->up && !model_has_ended(node)) ||
+		   (node->up && model_losses(node) > 0);
+	enum grid_style style = bad                     ? GRID_BAD
+				: finding != NULL       ? GRID_WARN
+				: model_has_ended(node) ? GRID_DIM
+							: GRID_PLAIN;
 	unsigned at;
 
 	grid_put(grid, row, 0, chosen ? '>' : ' ', GRID_BOLD);
-	grid_put(grid, row, 1, bad ? '!' : ' ', style);
+	grid_put(grid, row, 1, bad ? '!' : finding != NULL ? '*' : ' ', style);
 	(void)grid_text(grid, row, 2, NAME_WIDTH, chosen ? GRID_CHOSEN : style, node->name);
 	at = draw_cells(grid, node, row, style);
-	if (at > 0 && grid->columns > at + 8)
+	if (at > 0 && grid->columns > at + 8 && finding != NULL)
+		(void)grid_text(grid, row, at, grid->columns - at, style,
+				sample_key(finding, "sentence"));
+	else if (at > 0 && grid->columns > at + 8)
 		grid_chart(grid, row, at, 1, grid->columns - at - 1, node->plots[MODEL_EVENTS],
 			   node->n_plots, draw_greatest(node->plots[MODEL_EVENTS], node->n_plots),
 			   GRID_PLOT);

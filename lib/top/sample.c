@@ -33,7 +33,7 @@ static double number(const cJSON *object, const char *key)
 	return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
 }
 
-static const char *text(const cJSON *object, const char *key)
+const char *sample_key(const cJSON *object, const char *key)
 {
 	const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 
@@ -67,7 +67,28 @@ const char *sample_text(const struct sample *sample, const char *part, const cha
 {
 	const cJSON *object = cJSON_GetObjectItemCaseSensitive(sample->reading->snapshot, part);
 
-	return text(cJSON_IsArray(object) ? object->child : object, key);
+	return sample_key(cJSON_IsArray(object) ? object->child : object, key);
+}
+
+const cJSON *sample_diagnosis(const struct sample *sample)
+{
+	const cJSON *findings =
+	    cJSON_GetObjectItemCaseSensitive(sample->reading->snapshot, "diagnosis");
+
+	return cJSON_GetArrayItem(findings, 0);
+}
+
+// The culprit because of which a role cannot go on; "": none.
+static const char *culprit_of(const cJSON *snapshot, const char *role)
+{
+	const cJSON *finding;
+
+	cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(snapshot, "diagnosis"))
+	{
+		if (role[0] != '\0' && strcmp(sample_key(finding, "holds_back"), role) == 0)
+			return sample_key(finding, "subject");
+	}
+	return "";
 }
 
 const cJSON *sample_own_node(const struct sample *sample)
@@ -149,7 +170,7 @@ static const cJSON *find_pause_counters(const cJSON *snapshot, const char *name)
 
 	cJSON_ArrayForEach(port, cJSON_GetObjectItemCaseSensitive(snapshot, "pfc"))
 	{
-		if (strcmp(text(port, "name"), name) == 0)
+		if (strcmp(sample_key(port, "name"), name) == 0)
 			return port;
 	}
 	return NULL;
@@ -157,12 +178,12 @@ static const cJSON *find_pause_counters(const cJSON *snapshot, const char *name)
 
 static void describe_port(struct sample_item *item, const cJSON *snapshot)
 {
-	const char *device = text(item->object, "device");
+	const char *device = sample_key(item->object, "device");
 
 	if (strcmp(device, "none") == 0)
 		device = "";
-	snprintf(item->note, sizeof(item->note), "%.60s%s%.60s", text(item->object, "profile"),
-		 device[0] != '\0' ? " " : "", device);
+	snprintf(item->note, sizeof(item->note), "%.60s%s%.60s",
+		 sample_key(item->object, "profile"), device[0] != '\0' ? " " : "", device);
 	item->more = find_pause_counters(snapshot, item->name);
 }
 
@@ -173,7 +194,7 @@ static void describe(struct sample_item *item, enum sample_group group, const cJ
 	uint16_t source = id >= 0 && id <= UINT16_MAX ? (uint16_t)id : 0;
 	const char *note = "";
 
-	snprintf(item->name, sizeof(item->name), "%s", text(object, groups[group].name));
+	snprintf(item->name, sizeof(item->name), "%s", sample_key(object, groups[group].name));
 	item->drops = sum_drops(object, item->cause);
 	switch (group) {
 	case SAMPLE_LCORES:
@@ -181,9 +202,11 @@ static void describe(struct sample_item *item, enum sample_group group, const cJ
 		join_roles(item->note, cJSON_GetObjectItemCaseSensitive(object, "roles"));
 		return;
 	case SAMPLE_LINKS:
-		note = text(object, "consumer");
-		snprintf(item->name, sizeof(item->name), "%.37s > %.37s", text(object, "producer"),
-			 note);
+		note = sample_key(object, "consumer");
+		snprintf(item->name, sizeof(item->name), "%.37s > %.37s",
+			 sample_key(object, "producer"), note);
+		snprintf(item->cause, sizeof(item->cause), "%.*s", SAMPLE_CAUSE_SIZE - 1,
+			 culprit_of(snapshot, note));
 		break;
 	case SAMPLE_SOURCES:
 		mfp_source_name(source, item->name);
@@ -196,7 +219,7 @@ static void describe(struct sample_item *item, enum sample_group group, const cJ
 		note = number(object, "finished") == 1 ? "finished" : "sending";
 		break;
 	case SAMPLE_STEPS:
-		note = text(object, "since");
+		note = sample_key(object, "since");
 		break;
 	case SAMPLE_CREDITS:
 		note = number(object, "excluded") > 0     ? "excluded"
@@ -224,8 +247,8 @@ static bool take_consumers(struct sample_list *list, const cJSON *builder)
 		item = add(list, group);
 		if (item == NULL)
 			return false;
-		snprintf(item->name, sizeof(item->name), "%.31s/%.40s", text(builder, "name"),
-			 text(group, "name"));
+		snprintf(item->name, sizeof(item->name), "%.31s/%.40s", sample_key(builder, "name"),
+			 sample_key(group, "name"));
 	}
 	return true;
 }

@@ -42,7 +42,7 @@ struct sample_item {
 	const cJSON *object;           // whose members are the metrics, or the number itself
 	const cJSON *more;             // ports: counters of pause frames; else NULL
 	double drops;                  // of all causes; NAN: the item has no such counters
-	char cause[SAMPLE_CAUSE_SIZE]; // of most of them
+	char cause[SAMPLE_CAUSE_SIZE]; // of most of them; links: who holds their consumer back
 };
 
 struct sample_list {
@@ -63,8 +63,15 @@ void sample_free(struct sample *sample);
 // A text of the snapshot's part `part`, or of the first item of a group; "" if there is none.
 const char *sample_text(const struct sample *sample, const char *part, const char *key);
 
+// A text of an object; "" if there is none.
+const char *sample_key(const cJSON *object, const char *key);
+
 // What telemetry says of this node in its control protocol; NULL: it is no node of a system.
 const cJSON *sample_own_node(const struct sample *sample);
+
+// The most important of what is wrong with the appliance; NULL: all is well. Telemetry describes
+// its keys.
+const cJSON *sample_diagnosis(const struct sample *sample);
 
 // The item of this name, or NULL. `near`: its probable index.
 const struct sample_item *sample_find(const struct sample_list *list, const char *name,

@@ -35,6 +35,8 @@ static double measure(const struct table_line *line, const struct table_measure 
 {
 	double result;
 
+	if (of->known != NULL && !(sample_metric(line->now, of->known) > 0))
+		return (double)NAN;
 	if (of->share != 0)
 		return line->before != NULL
 			   ? sample_quantile(line->before, line->now, of->metrics[0], of->share)
@@ -59,8 +61,6 @@ static const char *text_of(const struct table_line *line, const struct table_col
 		return line->now->note;
 	case TABLE_CAUSE:
 		return line->now->cause[0] != '\0' ? line->now->cause : "-";
-	case TABLE_CULPRIT:
-		return line->severity != TABLE_WELL ? line->now->note : "-";
 	case TABLE_LINK:
 		return measure(line, &column->measure) == 0 ? "down" : "up";
 	default:

@@ -20,19 +20,19 @@ struct table_measure {
 	const char *of[TABLE_MAX_METRICS];      // divided by the sum of these, where there are any
 	bool rate;                              // of growths per second, instead of values
 	bool complement;                        // 1 - the result
-	bool behind;  // how far the result is behind the largest of the table
-	double scale; // factor of the result; 0: 1
+	bool behind;       // how far the result is behind the largest of the table
+	double scale;      // factor of the result; 0: 1
+	const char *known; // the result is unknown while this metric is 0; NULL: it is always known
 	// Not 0: the time that this share of the events since the sample before did not exceed; the
 	// metric is a latency
 	double share;
 };
 
 enum table_show {
-	TABLE_NAME,    // name of the item
-	TABLE_NOTE,    // its note
-	TABLE_CAUSE,   // the cause of most drops
-	TABLE_CULPRIT, // its note, where a rule applies
-	TABLE_LINK,    // "up" or "down", by the measure
+	TABLE_NAME,  // name of the item
+	TABLE_NOTE,  // its note
+	TABLE_CAUSE, // the cause of most drops
+	TABLE_LINK,  // "up" or "down", by the measure
 	TABLE_COUNT,
 	TABLE_SHARE,
 	TABLE_TIME, // ns

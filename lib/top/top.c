@@ -46,7 +46,7 @@ static void update(struct top *top)
 		if (sampled->up)
 			model_sample(node, sampled->reading);
 		else
-			model_down(node, sampled->error, model->clock);
+			model_down(node, sampled->state, sampled->error, model->clock);
 	}
 	for (unsigned i = model->n_nodes; i-- > 0;)
 		if (sampler_find(top->sampler, model->nodes[i]->name) == NULL)

@@ -63,7 +63,7 @@ static void draw_title(struct grid *grid, const struct view *view, const struct 
 		if (!isnan(model_value(node, "run_number")) && grid->columns >= NARROW)
 			snprintf(run, sizeof(run), "  run %.0f", model_value(node, "run_number"));
 		snprintf(text, sizeof(text), " evb top  %s%s%s  %s %s", node->name, nodes, run,
-			 node->up ? sample_text(&node->now, "info", "state") : "DOWN", duration);
+			 model_state(node), duration);
 	}
 	at = grid_text(grid, 0, 0, grid->columns, GRID_TITLE, text);
 	if (view->paused)
@@ -76,14 +76,58 @@ static void draw_title(struct grid *grid, const struct view *view, const struct 
 // The reason why the node has no new samples.
 static bool draw_alarm(struct grid *grid, const struct model_node *node, unsigned row)
 {
+	const bool ended = model_has_ended(node);
 	char text[MODEL_ERROR_SIZE + 64];
 
 	if (node->up)
 		return false;
-	snprintf(text, sizeof(text), "! %s%s%s%s", node->has_now ? "down since " : "",
+	snprintf(text, sizeof(text), "%s%s%s%s%s", ended ? "" : "! ",
+		 !node->has_now ? ""
+		 : ended        ? "ended at "
+				: "down since ",
 		 node->has_now ? node->down_since : "", node->has_now ? ": " : "", node->error);
-	(void)grid_text(grid, row, 0, grid->columns, GRID_BAD, text);
+	(void)grid_text(grid, row, 0, grid->columns, ended ? GRID_BOLD : GRID_BAD, text);
 	return true;
+}
+
+// Writes a text in at most `most` rows, broken between words. Returns the number of rows.
+static unsigned draw_wrapped(struct grid *grid, unsigned row, unsigned most, enum grid_style style,
+			     const char *text)
+{
+	const unsigned width = grid->columns > 2 ? grid->columns - 2 : 0;
+	unsigned used = 0;
+
+	while (*text != '\0' && used < most && width > 0) {
+		size_t length = strlen(text), end = length;
+
+		if (length > width && used + 1 < most)
+			for (end = width; end > 0 && text[end] != ' '; end--)
+				;
+		end = end > 0 ? end : width;
+		(void)grid_text(grid, row + used++, 2, end < width ? (unsigned)end : width, style,
+				text);
+		text += end;
+		text += *text == ' ';
+	}
+	return used;
+}
+
+// What is wrong with the node, and how to correct it. Returns the number of rows.
+static unsigned draw_diagnosis(struct grid *grid, const struct model_node *node, unsigned row,
+			       unsigned height)
+{
+	const cJSON *finding = node->up ? sample_diagnosis(&node->now) : NULL;
+	const enum grid_style style = draw_is_bad(finding) ? GRID_BAD : GRID_WARN;
+	unsigned used;
+
+	if (finding == NULL || height < 6)
+		return 0;
+	grid_put(grid, row, 0, draw_is_bad(finding) ? '!' : '*', style);
+	used = draw_wrapped(grid, row, 2, style, sample_key(finding, "sentence"));
+	if (height >= 14)
+		used +=
+		    draw_wrapped(grid, row + used, 2, GRID_PLAIN, sample_key(finding, "remedy"));
+	return used;
 }
 
 // The names of all sections in which something is lost.
@@ -206,5 +250,8 @@ void view_draw(struct grid *grid, const struct view *view, const struct model *m
 		row++;
 		height--;
 	}
+	most = node->has_now ? draw_diagnosis(grid, node, row, height) : 0;
+	row += most;
+	height -= most;
 	draw_section(grid, view, model, node, row, height);
 }

@@ -9,13 +9,24 @@ static cJSON *snapshot_of(const struct sampler_node *node)
 	return node != NULL && node->reading != NULL ? node->reading->snapshot : NULL;
 }
 
+// What is wrong with a node first; null: nothing, or it is not up.
+static cJSON *diagnosis_of(const struct sampler_node *node)
+{
+	const cJSON *findings = cJSON_GetObjectItemCaseSensitive(snapshot_of(node), "diagnosis");
+	const cJSON *first = node->up ? cJSON_GetArrayItem(findings, 0) : NULL;
+
+	return first != NULL ? cJSON_Duplicate(first, true) : cJSON_CreateNull();
+}
+
 static cJSON *status_of(const struct sampler_node *node)
 {
 	cJSON *status = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(status, "name", node->name);
 	cJSON_AddBoolToObject(status, "up", node->up);
+	cJSON_AddStringToObject(status, "state", sampler_state_name(node->state));
 	cJSON_AddStringToObject(status, "error", node->error);
+	cJSON_AddItemToObject(status, "diagnosis", diagnosis_of(node));
 	cJSON_AddNumberToObject(status, "time_ms",
 				node->reading != NULL ? node->reading->time_ms : 0);
 	return status;
@@ -100,7 +111,8 @@ char *api_metrics(struct sampler *sampler, enum openmetrics_format format, size_
 	sampler_refresh(sampler);
 	for (; (node = sampler_node(sampler, n)) != NULL; n++)
 		nodes[n] =
-		    (struct openmetrics_node){ node->name, node->up ? snapshot_of(node) : NULL };
+		    (struct openmetrics_node){ node->name, node->up ? snapshot_of(node) : NULL,
+					       node->state == SAMPLER_ENDED };
 	openmetrics_write(out, format, nodes, n);
 	sampler_unlock(sampler);
 	if (fclose(out) == 0)

@@ -11,12 +11,14 @@
 #include "client/sampler.h"
 #include "telemetry/openmetrics.h"
 
-// {"interval_ms":1000,"nodes":[{"name":"demo","up":true,"error":"","time_ms":1767225600000},
-// {"name":"b","up":false,"error":"...","time_ms":0}]}
+// {"interval_ms":1000,"nodes":[{"name":"demo","up":true,"state":"up","error":"",
+// "time_ms":1767225600000},{"name":"b","up":false,"state":"waits","error":"...","time_ms":0}]}
+// state: sampler_state_name(). "diagnosis": its first finding (group `diagnosis` of telemetry), or
+// null.
 char *api_nodes(struct sampler *sampler);
 
-// {"name":"demo","up":true,"error":"","time_ms":1767225600000,"snapshot":{...}}: the latest
-// snapshot, or null before the first.
+// {"name":"demo","up":true,"state":"up","error":"","time_ms":1767225600000,"snapshot":{...}}: the
+// latest snapshot, or null before the first.
 char *api_node(struct sampler *sampler, const char *name);
 
 // One member of the latest snapshot: "info", "summary", or the things of a group.

@@ -125,6 +125,23 @@ static void add_builders(cJSON *root, double second, double trouble)
 	}
 }
 
+static void add_diagnosis(cJSON *root, double trouble)
+{
+	cJSON *list = cJSON_AddArrayToObject(root, "diagnosis"), *finding;
+
+	if (trouble <= 0)
+		return;
+	finding = add_object(list);
+	text(finding, "what", "consumer group main (1 member, pid 4711) holds slots of b1");
+	text(finding, "subject", "group main");
+	text(finding, "holds_back", "builder.b1");
+	text(finding, "remedy",
+	     "kill -CONT 4711 lets it go on; if it ends, other members get its events");
+	text(finding, "sentence",
+	     "consumer group main (1 member, pid 4711, stopped 22 s ago) holds all 64 slots of b1");
+	add(finding, "severity", 2);
+}
+
 static void add_links(cJSON *root, double second, double trouble)
 {
 	cJSON *list = cJSON_AddArrayToObject(root, "link");
@@ -237,7 +254,8 @@ static void add_system(cJSON *root, double second, double trouble)
 		add(builder, "free", i == 1 && trouble > 0 ? 0 : 44);
 		add(builder, "granted", 20);
 		add(builder, "in_flight_bytes", 300e3);
-		add(builder, "rate_permille", 1000);
+		add(builder, "rate_permille", i == 0 ? 1000 : 62);
+		add(builder, "rate_bytes", i == 0 ? 1.25e9 : 0); // 0: no rate is known
 		add(builder, "paused_permille", i == 1 && trouble > 0 ? 250 : 0);
 		add(builder, "grants", second * EVENTS / 2);
 		add(builder, "oldest_ns", 1.2e6);
@@ -281,6 +299,7 @@ cJSON *fixture_snapshot(unsigned second, bool system)
 
 	add_summary(root, second, trouble);
 	add_lcores(root, second);
+	add_diagnosis(root, trouble);
 	add_links(root, second, trouble);
 	add_builders(root, second, trouble);
 	add_sources(root, second, trouble);

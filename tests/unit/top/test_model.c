@@ -166,8 +166,8 @@ static void model__down_and_up(void **state)
 	struct model_node *node = fixture_node(&model, "n", 1, 2);
 
 	(void)state;
-	model_down(node, "gone", "10:00:00");
-	model_down(node, "still gone", "10:00:01");
+	model_down(node, SAMPLER_DIED, "gone", "10:00:00");
+	model_down(node, SAMPLER_DIED, "still gone", "10:00:01");
 	assert_false(node->up);
 	assert_string_equal(node->down_since, "10:00:00");
 	assert_string_equal(node->error, "still gone");

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BANNER 3 // rows of the diagnosis of the fixture, in 80 columns
+
 static void read_expected(const char *path, char *text, size_t size)
 {
 	FILE *file = fopen(path, "r");
@@ -88,7 +90,9 @@ static void overview__of_trouble(void **state)
 	// Nothing of it is told by a colour alone.
 	assert_shown(&view, &model, "! 3     ", true);
 	assert_shown(&view, &model, "!incomplete/s 20.0k", true);
-	assert_shown(&view, &model, "* rx.wire > builder.b1", true);
+	assert_shown(&view, &model, "! consumer group main (1 member, pid 4711, stopped 22 s ago)",
+		     true);
+	assert_shown(&view, &model, "kill -CONT 4711", true);
 	model_free(&model);
 }
 
@@ -101,14 +105,20 @@ static void overview__of_several_nodes(void **state)
 	view_make(&view);
 	fixture_node(&model, "alpha", 1, 5);
 	fixture_node(&model, "beta", 1, 8);
-	model_down(fixture_node(&model, "gamma", 1, 5), "no appliance gamma is running",
-		   "12:34:50");
+	model_down(fixture_node(&model, "gamma", 1, 5), SAMPLER_DIED,
+		   "appliance gamma crashed or was killed: see its log", "12:34:50");
 	view.node = 1;
 	assert_screen(&view, &model, 24, 80, false, "nodes-80x24");
 	assert_screen(&view, &model, 40, 120, false, "nodes-120x40");
 	view.node = 2;
 	assert_screen(&view, &model, 24, 80, false, "down-80x24");
-	assert_shown(&view, &model, "! down since 12:34:50: no appliance gamma is running", true);
+	assert_shown(&view, &model, "! down since 12:34:50: appliance gamma crashed or was killed",
+		     true);
+	// An orderly end is no alarm.
+	model_down(model.nodes[2], SAMPLER_ENDED, "appliance gamma has ended in order", "12:34:50");
+	assert_shown(&view, &model, "\nended at 12:34:50: appliance gamma has ended in order",
+		     true);
+	assert_shown(&view, &model, "!gamma", false);
 	model_free(&model);
 }
 
@@ -236,23 +246,23 @@ static void keys__sort(void **state)
 	fixture_node(&model, "demo", 1, 8);
 	keys(&view, &model, "5");
 	// Missing, then dropped, then late, then the rest.
-	assert_int_equal(row_of(&view, &model, " 3     "), 3);
-	assert_int_equal(row_of(&view, &model, " 5     "), 4);
-	assert_int_equal(row_of(&view, &model, " 9     "), 5);
-	assert_int_equal(row_of(&view, &model, " 10    "), 6);
-	assert_int_equal(row_of(&view, &model, " 1     "), 7);
+	assert_int_equal(row_of(&view, &model, " 3     "), BANNER + 3);
+	assert_int_equal(row_of(&view, &model, " 5     "), BANNER + 4);
+	assert_int_equal(row_of(&view, &model, " 9     "), BANNER + 5);
+	assert_int_equal(row_of(&view, &model, " 10    "), BANNER + 6);
+	assert_int_equal(row_of(&view, &model, " 1     "), BANNER + 7);
 	keys(&view, &model, "s"); // by name
 	assert_shown(&view, &model, "sorted by source", true);
-	assert_int_equal(row_of(&view, &model, " 1     "), 3);
-	assert_int_equal(row_of(&view, &model, " 12    "), 14);
+	assert_int_equal(row_of(&view, &model, " 1     "), BANNER + 3);
+	assert_int_equal(row_of(&view, &model, " 12    "), BANNER + 14);
 	keys(&view, &model, "r");
 	assert_shown(&view, &model, "sorted by source, reversed", true);
-	assert_int_equal(row_of(&view, &model, " 12    "), 3);
+	assert_int_equal(row_of(&view, &model, " 12    "), BANNER + 3);
 	keys(&view, &model, "rsss"); // by lag
 	assert_shown(&view, &model, "sorted by lag", true);
-	assert_int_equal(row_of(&view, &model, " 9     "), 3);
+	assert_int_equal(row_of(&view, &model, " 9     "), BANNER + 3);
 	keys(&view, &model, "S");
-	assert_int_equal(row_of(&view, &model, " 3     "), 3);
+	assert_int_equal(row_of(&view, &model, " 3     "), BANNER + 3);
 	// The overview keeps the worst first.
 	keys(&view, &model, "sr0");
 	assert_true(row_of(&view, &model, " 3     ") < row_of(&view, &model, " 5     "));

@@ -122,10 +122,24 @@ static void node__that_does_not_run(void **state)
 	struct sampler *sampler = start(names, 1);
 
 	(void)state;
-	await(sampler, "none", "\"up\":false,\"error\":\"no appliance none is running");
+	await(sampler, "none",
+	      "\"up\":false,\"state\":\"waits\",\"error\":\"no appliance none is running");
 	await(sampler, "none", "\"snapshot\":null");
 	server_start_answers("none", GREETING, answers); // it comes later
-	await(sampler, "none", "\"up\":true,\"error\":\"\"");
+	await(sampler, "none", "\"up\":true,\"state\":\"up\",\"error\":\"\"");
+	sampler_stop(sampler);
+}
+
+static void node__that_crashed(void **state)
+{
+	const char *const names[] = { "dead" };
+	struct sampler *sampler;
+
+	(void)state;
+	server_leave_dead("dead");
+	sampler = start(names, 1);
+	await(sampler, "dead",
+	      "\"state\":\"died\",\"error\":\"appliance dead crashed or was killed");
 	sampler_stop(sampler);
 }
 
@@ -192,9 +206,13 @@ static void start__refuses_names_that_cannot_be(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(node__is_asked),          TEST(node__that_does_not_run),
-		TEST(node__whose_run_is_over), TEST(nodes__are_found),
-		TEST(metrics__are_fresh),      TEST(start__refuses_names_that_cannot_be),
+		TEST(node__is_asked),
+		TEST(node__that_does_not_run),
+		TEST(node__that_crashed),
+		TEST(node__whose_run_is_over),
+		TEST(nodes__are_found),
+		TEST(metrics__are_fresh),
+		TEST(start__refuses_names_that_cannot_be),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
