@@ -42,39 +42,44 @@ function notice() {
       h("code", {}, "evb run configs/demo.json"), " and it appears here.");
   const { last } = store;
   if (last && !last.up)
-    return h("div", { class: "notice bad" }, h("b", {}, last.name), " does not answer: ",
-      last.error, last.snapshot ? `. Shown is what it said at ${timeText(last.time_ms, true)}.`
-        : "");
+    return h("div", { class: `notice ${last.state === "ended" ? "" : "bad"}` }, h("b", {}, last.error),
+      last.snapshot ? `. Shown is what it said at ${timeText(last.time_ms, true)}.` : "");
   return h("div", {});
 }
+
+// How an appliance is called that has no new figures.
+const STATES = { waits: "not started", ended: "ended", died: "crashed", silent: "no answer" };
 
 function identity() {
   const { last } = store, info = last?.snapshot?.info;
   if (!info)
     return h("div", {}, store.selected ?? "");
-  const tone = !last.up ? "bad" : info.state === "running" ? "good" : "warn";
+  const tone = last.state === "ended" ? "idle" : !last.up ? "bad"
+    : info.state === "running" ? worst(findings(last)) : "warn";
   return h("div", {}, h("b", {}, last.name), h("span", { class: `pill ${tone}` },
-    last.up ? info.state : "no answer"), h("span", {}, `run ${info.run_number}`),
+    last.up ? info.state : STATES[last.state]), h("span", {}, `run ${info.run_number}`),
   h("span", {}, `up ${showDuration(info.uptime_seconds)}`),
   h("span", {}, plural(info.sources, "source")),
   h("span", { title: info.configuration }, info.configuration.split("/").pop()));
 }
 
-// One button per appliance, if there are several.
+// All appliances, if there are several: one button each, with its diagnosis.
 function nodeList() {
   if (store.nodes.length < 2)
     return h("div", {});
   return h("div", {}, ...store.nodes.map((node) => {
-    const bad = ["loss_total", "packets_missed", "events_incomplete", "events_discarded"]
-      .some((key) => recent(rate(key, 1, node.name)) > 0);
+    const wrong = node.diagnosis;
+    const tone = node.up ? toneOf(wrong?.severity ?? 0) : node.state === "ended" ? "idle" : "bad";
+    const text = node.up ? wrong?.sentence ?? "all is well" : node.error;
     return h("button", { class: "node", "aria-pressed": `${node.name === store.selected}`,
-      title: node.error, onclick: () => {
+      title: wrong?.remedy ?? "", onclick: () => {
         select(node.name);
         tick();
       } },
-    h("span", { class: `dot ${node.up ? bad ? "warn" : "good" : "bad"}` }),
+    h("span", { class: `dot ${tone}` }),
     h("span", {}, node.name, h("small", {}, node.up
-      ? show("rate", latest(rate("events_complete", 1, node.name))) : "no answer")), h("canvas"));
+      ? show("rate", latest(rate("events_complete", 1, node.name))) : STATES[node.state])),
+    h("canvas"), h("span", { class: `said ${tone}` }, text));
   }));
 }
 

@@ -9,32 +9,6 @@ function fact(name, value, tone = "") {
     h("span", { class: `value ${tone}` }, value));
 }
 
-// The problems that the event manager reports: add(severity, text) for each.
-function systemIssues(add) {
-  const [manager] = things("sched"), credits = things("credits");
-  const named = (list) => list.map(({ name }) => name).join(", ");
-  const running = manager && ["running", "paused", "draining"].includes(manager.keys.state);
-  const gone = running ? credits.filter(({ keys }) => !keys.registered) : [];
-  const excluded = credits.filter(({ keys }) => keys.registered && keys.excluded);
-  const paused = credits.filter(({ keys }) => keys.registered && keys.paused);
-  const absent = manager ? manager.keys.nodes - manager.keys.nodes_registered : 0;
-  if (absent > 0)
-    add("bad", `${plural(absent, "node")} of ${manager.keys.nodes} not there`);
-  if (gone.length)
-    add("bad", `builders not there: ${named(gone)}`);
-  if (excluded.length)
-    add("warn", `excluded: ${named(excluded)}`);
-  if (paused.length)
-    add("warn", `paused: ${named(paused)}`);
-  const own = ownNode();
-  if (own?.manager === "none")
-    add("bad", "no event manager has been elected");
-  else if (own?.manager_epoch > 0 && own.standbys === 0)
-    add("warn", "nobody stands by for the event manager");
-  if (manager?.keys.throttled)
-    add("warn", "the event manager has sources wait");
-}
-
 function ownNode() {
   return things("control").find(({ keys }) => keys.self)?.keys;
 }
@@ -83,7 +57,7 @@ function creditsPanel() {
   const rows = things("credits").map(({ name, keys, rate: of }) => {
     const [word, tone] = !keys.registered ? ["not there", "wrong"]
       : keys.excluded ? ["excluded", "caution"] : keys.paused ? ["paused", "caution"]
-        : keys.rate_permille < 1000 ? [`slowed to ${keys.rate_permille / 10} %`, "caution"]
+        : keys.rate_bytes > 0 && keys.rate_permille < 1000 ? [`slowed to ${keys.rate_permille / 10} %`, "caution"]
           : ["", "soft"];
     return [h("b", {}, name), bar([[keys.granted, "blue"],
       [Math.max(0, keys.slots - keys.free - keys.granted), "violet"]], keys.slots,

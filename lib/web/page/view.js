@@ -31,62 +31,37 @@ function patch(to, from) {
     to.lastChild.remove();
 }
 
-// --- problems -----------------------------------------------------------------------------------
+// --- diagnosis ----------------------------------------------------------------------------------
 
-const RECENT_MS = 30000;
+// What is wrong with an appliance, as it says itself: causes come before their consequences.
+function findings(last) {
+  return last?.up ? last.snapshot?.diagnosis ?? [] : [];
+}
 
-// The problems of the appliance: [severity, text].
-function issues(last) {
-  const list = [], { summary } = last.snapshot;
-  const grown = (key) => growth(key, RECENT_MS);
-  const add = (bad, text) => list.push([bad, text]);
-  // Causes come before their consequences.
-  for (const { keys, name } of things("port"))
-    if (!keys.link_up)
-      add("bad", `the link of port ${name} is down`);
-  systemIssues(add);
-  const silent = sources().filter(({ state }) => state === "silent");
-  if (silent.length)
-    add("bad", `${plural(silent.length, "source")} silent: ` +
-      silent.slice(0, 6).map(({ name }) => name).join(", ") + (silent.length > 6 ? ", ..." : ""));
-  if (grown("packets_missed") > 0)
-    add("bad", `ports missed ${show("count", grown("packets_missed"))} packets in 30 s`);
-  if (grown("loss_total") > 0)
-    add("bad", [`${show("count", grown("loss_total"))} packets or segments dropped in 30 s`,
-      causes(things0("summary")).filter(({ recent }) => recent > 0).map(({ name }) => name)
-        .join(", ")].filter((text) => text !== "").join(": "));
-  if (grown("events_incomplete") + grown("events_discarded") > 0)
-    add("bad", `${show("count", grown("events_incomplete") + grown("events_discarded"))} ` +
-      "events incomplete in 30 s");
-  for (const { keys, rate: of } of things("link"))
-    if (of("full") > 0 || of("dropped") > 0)
-      add("warn", `${keys.consumer} is too slow for ${keys.producer}`);
-  for (const { keys, name } of things("builder")) {
-    for (const group of nested(keys, "group"))
-      if (group.configured && !group.members)
-        add("warn", `group ${group.name} of ${name} has no consumer`);
-    if (keys.slots > 0 && keys.slots_free === 0)
-      add("bad", `builder ${name} has no free slot`);
-  }
-  if (sum([summary.written_failures]) > 0)
-    add("bad", "files could not be finished");
-  return list;
+function toneOf(severity) {
+  return severity >= 2 ? "bad" : severity > 0 ? "warn" : "good";
+}
+
+function worst(list) {
+  return toneOf(Math.max(0, ...list.map(({ severity }) => severity)));
+}
+
+// Whether a role cannot go on because of one of them.
+function heldBack(role) {
+  return findings(store.last).find(({ holds_back: held }) => held === role)?.subject;
 }
 
 function health(last) {
   if (!last?.snapshot || !last.up)
     return h("div", {});
-  const list = issues(last), { summary } = last.snapshot;
-  const lost = summary.loss_total + summary.packets_missed;
-  const incomplete = summary.events_incomplete + summary.events_discarded;
-  if (list.length)
-    return h("div", { class: `issues ${list.some(([bad]) => bad === "bad") ? "bad" : "warn"}` },
-      ...list.slice(0, 8).map(([bad, text]) => h("span", { class: `issue ${bad}` }, text)));
-  return h("div", { class: "issues good" }, h("b", { class: "ok" }, "All is well"),
-    h("span", { class: "soft" }, lost + incomplete === 0
-      ? "nothing lost, every event complete since the start"
-      : `nothing lost in the last 30 s; since the start ${show("count", lost)} lost, ` +
-        `${show("count", incomplete)} events incomplete`));
+  const list = findings(last), [first, ...others] = list;
+  if (!first)
+    return h("div", { class: "issues good" }, h("b", { class: "ok" }, "All is well"));
+  return h("div", { class: `issues ${worst(list)}` },
+    h("p", { class: `diagnosis ${toneOf(first.severity)}` }, first.sentence),
+    h("p", { class: "remedy" }, first.remedy),
+    ...others.map(({ severity, sentence, remedy }) =>
+      h("span", { class: `issue ${toneOf(severity)}`, title: remedy }, sentence)));
 }
 
 // --- tiles --------------------------------------------------------------------------------------
@@ -269,16 +244,19 @@ function lcorePanel() {
 
 function linkPanel() {
   const rows = things("link").map(({ keys, rate: of }) => {
-    const slow = of("full") > 0 || of("dropped") > 0;
-    return [h("span", {}, `${keys.producer} \u2192 `, h("b", { class: slow ? "wrong" : "" },
-      keys.consumer)), bar([[keys.used, slow ? "red" : "blue"], [Math.max(0, keys.highest -
+    const culprit = heldBack(keys.consumer), drops = of("dropped") > 0;
+    return [h("span", {}, `${keys.producer} \u2192 `, h("b", { class: culprit ? "wrong" : "" },
+      keys.consumer)), bar([[keys.used, culprit ? "red" : "blue"], [Math.max(0, keys.highest -
       keys.used), "faint"]], keys.depth, `${keys.used} of ${keys.depth}, at most ${keys.highest}`),
-    show("rate", of("enqueued")), slow ? h("span", { class: "wrong" }, keys.lossless
-      ? `slow: full ${show("rate", of("full"))}` : `drops ${show("rate", of("dropped"))}`)
-      : h("span", { class: "soft" }, keys.full ? `full ${show("count", keys.full)} times` : "")];
+    show("rate", of("enqueued")), drops ? h("span", { class: "wrong" },
+      `drops ${show("rate", of("dropped"))}`) : h("span", { class: "soft" },
+      of("full") > 0 ? `full ${show("rate", of("full"))}`
+        : keys.full ? `full ${show("count", keys.full)} times` : ""),
+    h("span", { class: culprit ? "wrong" : "" }, culprit ?? "")];
   });
-  return rows.length ? panel("Links", "fill, most so far; a slow consumer in red",
-    table([["link"], ["fill", "stretch"], ["segments"], ["", "left"]], rows)) : null;
+  return rows.length ? panel("Links", "fill, most so far",
+    table([["link"], ["fill", "stretch"], ["segments"], ["", "left"], ["held by", "left"]], rows))
+    : null;
 }
 
 function builderPanel() {
@@ -327,7 +305,7 @@ function simplePanel(group, title, columns) {
     make(thing))]))) : null;
 }
 
-const SHOWN = new Set(["info", "summary", "role", "link", "builder", "source", "port", "lcore",
+const SHOWN = new Set(["info", "summary", "diagnosis", "role", "link", "builder", "source", "port", "lcore",
   "generator", "writer", "decision", "sched", "credits", "readout", "pfc", "xdp", "roce", "qp",
   "step"]);
 
