@@ -259,7 +259,7 @@ def test_rules_and_dashboard_use_metrics_that_there_are():
             if metric["type"] == "histogram":
                 known.add(metric["maximum"])
     known |= {f"{name}_{part}" for name in known for part in ("bucket", "count", "sum")}
-    known |= {"evb_up"}
+    known |= {"evb_up", "evb_ended"}
     with open(os.path.join(prometheus.RULES, "evb-alerts.yml"), encoding="utf-8") as file:
         rules = file.read()
     check_equal(prometheus.metric_names(rules) - known, set(), "unknown metrics in the rules")

@@ -250,8 +250,8 @@ def test_death_and_return():
         with Terminal(work, process.name) as terminal:
             wait_for_rates(terminal)
             process.kill()
-            terminal.wait_for(rf"down since \d\d:\d\d:\d\d: .*{process.name}")
-            terminal.wait_for(r"DOWN")
+            terminal.wait_for(rf"down since \d\d:\d\d:\d\d: .*{process.name} crashed or was killed")
+            terminal.wait_for(r"DIED")
             terminal.wait_for(r"^events ")  # what was last known stays
             again = work.run(configuration)
             terminal.wait_for(r"running 00:00:")
