@@ -134,7 +134,7 @@ static void arbitrate_later(struct sim_fabric *fabric, struct sim_crossbar *cros
 	if (crossbar->is_due)
 		return;
 	crossbar->is_due = true;
-	sim_at(fabric->engine, sim_now(fabric->engine), fabric->handlers[SIM_ARBITRATES],
+	sim_at(fabric->engine, *fabric->now, fabric->handlers[SIM_ARBITRATES],
 	       (uint32_t)(crossbar - fabric->crossbars), 0);
 }
 

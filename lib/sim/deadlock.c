@@ -164,6 +164,6 @@ void sim_looks_for_deadlock(void *context, uint32_t index, uint32_t data)
 		return;
 	}
 	fabric->looks_for_deadlock = true;
-	sim_at(fabric->engine, sim_now(fabric->engine) + fabric->parameters.deadlock_interval,
+	sim_at(fabric->engine, *fabric->now + fabric->parameters.deadlock_interval,
 	       fabric->handlers[SIM_LOOKS_FOR_DEADLOCK], 0, 0);
 }

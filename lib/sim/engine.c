@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The queue is a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990) with digits of several bits: it
-// is monotone, no event is earlier than the time that was reached. An event is in the list of the
-// highest digit in which its time differs from this one, and of the value that the digit has. The
-// first event of all is thus in the first list of the lowest level that has one. When the list is
-// reached, its events move to lower levels; those of a list of the lowest level have one time, and
-// are due. Events of equal times are always in one list, in their order.
+// Events of the next microseconds are in a ring of slots, of 2 ns each. A slot is reached with all
+// its events, which are then sorted by time; mostly it is one. The ring spans the present window of
+// 4 us and the next one. Later events are in a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990) of
+// windows, with digits of several bits: an event is in the list of the highest digit in which its
+// window differs from that which was reached, and of the value that the digit has. When a window
+// is entered, the events of the next one move from the heap to the ring, before others are
+// scheduled there: so events of equal times keep their order.
 //
-// Digits are wide, because an event costs an access to memory per level that it passes: with 2 ns
-// in the lowest and 4 us in the next one, the events of a packet pass two levels on most links.
+// An event that is scheduled for the present time is in a list of its own. It comes after all
+// others of this time, which were scheduled before.
 #include "sim/engine.h"
 
 #include <stdlib.h>
 
+#define SLOT_BITS   11u // of a time within a slot
+#define WINDOW_BITS 11u // of a slot within a window
+#define SLOTS       (2u << WINDOW_BITS)
+#define WORD_BITS   64u
+#define WORDS       (SLOTS / WORD_BITS)
+
 #define DIGIT_BITS 11u
-#define DIGITS     ((64 + DIGIT_BITS - 1) / DIGIT_BITS)
+#define DIGITS     ((64 - SLOT_BITS - WINDOW_BITS + DIGIT_BITS - 1) / DIGIT_BITS)
 #define VALUES     (1u << DIGIT_BITS)
-#define WORDS      (VALUES / 64)
 #define CHUNK      4096u
 #define NONE       0u // the number of no event: what calloc() gives has empty lists
 #define DATA_BITS  24u
+#define SORT_RUNS  32u
+
+// What is seldom needed costs nothing where it is not.
+#define NOINLINE __attribute__((noinline))
 
 struct event {
 	uint64_t time;
@@ -34,10 +44,10 @@ struct list {
 	uint32_t first, last; // both NONE: empty
 };
 
-// The lists of a digit.
+// The lists of a digit of the heap.
 struct level {
-	uint32_t words;         // bitmap: those of `values` that are not 0
-	uint64_t values[WORDS]; // bitmap: lists with events
+	uint64_t words;                      // bitmap: those of `values` that are not 0
+	uint64_t values[VALUES / WORD_BITS]; // bitmap: lists with events
 	struct list lists[VALUES];
 };
 
@@ -47,23 +57,31 @@ struct handler {
 };
 
 struct sim_engine {
-	struct event *events;
-	uint64_t reached; // no event is earlier
 	uint64_t now;
+	struct event *events;
+	uint64_t slot; // that was reached last, from the beginning of the simulation
 	uint32_t first_free;
-	uint32_t room, used;  // of `events`, of which number 0 stays unused
-	uint32_t due;         // the first of those that are next
+	uint32_t due;      // list: events of this slot, in their order
+	struct list later; // of those scheduled for the present time: they follow
+	bool is_stopped;
+	uint64_t handled;
+	uint64_t words;         // bitmap: those of `filled` that are not 0
+	uint64_t filled[WORDS]; // bitmap: slots with events
+	uint32_t newest[SLOTS]; // list of each slot, the newest event first
+	struct handler handlers[SIM_MAX_HANDLERS];
+
+	uint64_t last_window; // of the ring
+	uint64_t far_reached; // window: no event of the heap is earlier
 	uint32_t levels_used; // bitmap: those with events
 	struct level levels[DIGITS];
 
-	uint64_t handled;
 	const char *error;
-	uint32_t pending;
+	uint32_t room, used; // of `events`, of which number 0 stays unused
 	uint32_t capacity;
 	unsigned n_handlers;
-	bool is_stopped;
-	struct handler handlers[SIM_MAX_HANDLERS];
 };
+
+_Static_assert(WORDS <= WORD_BITS && VALUES / WORD_BITS <= WORD_BITS, "a bitmap of bitmaps");
 
 struct sim_engine *sim_engine_create(uint32_t capacity)
 {
@@ -76,6 +94,7 @@ struct sim_engine *sim_engine_create(uint32_t capacity)
 		return NULL;
 	engine->capacity = capacity;
 	engine->used = 1;
+	engine->last_window = 1;
 	return engine;
 }
 
@@ -87,171 +106,347 @@ void sim_engine_destroy(struct sim_engine *engine)
 	free(engine);
 }
 
+static void fail(struct sim_engine *engine, const char *error)
+{
+	engine->error = error;
+	engine->is_stopped = true;
+}
+
 unsigned sim_engine_handler(struct sim_engine *engine, sim_handler function, void *context)
 {
 	if (engine->n_handlers == SIM_MAX_HANDLERS) {
-		engine->error = "too many kinds of events: at most 256 handlers";
+		fail(engine, "too many kinds of events: at most 256 handlers");
 		return SIM_MAX_HANDLERS - 1;
 	}
 	engine->handlers[engine->n_handlers] = (struct handler){ function, context };
 	return engine->n_handlers++;
 }
 
-// The digit with a bit.
-static inline unsigned digit_of(unsigned bit)
-{
-	static const uint8_t digits[64] = {
-		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-		2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,
-		4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 5,
-	};
-
-	_Static_assert(DIGIT_BITS == 11, "the table is for this width");
-	return digits[bit];
-}
-
-// Puts an event into its list. Whether the list has one already cannot be predicted, so nothing
-// depends on a branch: the successor of no event is that of number 0, which is not read.
-static inline void put(struct sim_engine *engine, uint32_t event)
+// Puts an event of a later window into the heap. The successor of no event is that of number 0,
+// which is not read.
+NOINLINE static void put_far(struct sim_engine *engine, uint32_t number)
 {
 	struct event *events = engine->events;
-	const uint64_t time = events[event].time, differs = time ^ engine->reached;
-	const unsigned number = digit_of(63 - (unsigned)__builtin_clzll(differs | 1));
-	const unsigned value = (unsigned)(time >> (number * DIGIT_BITS)) & (VALUES - 1);
-	struct level *level = &engine->levels[number];
+	const uint64_t window = events[number].time >> (SLOT_BITS + WINDOW_BITS);
+	const unsigned bit = 63 - (unsigned)__builtin_clzll((window ^ engine->far_reached) | 1);
+	const unsigned digit = bit / DIGIT_BITS;
+	const unsigned value = (unsigned)(window >> (digit * DIGIT_BITS)) & (VALUES - 1);
+	struct level *level = &engine->levels[digit];
 	struct list *list = &level->lists[value];
-	const uint32_t first = list->first, last = list->last;
 
-	events[event].next = NONE;
-	events[last].next = event;
-	list->first = first != NONE ? first : event;
-	list->last = event;
-	level->values[value / 64] |= UINT64_C(1) << value % 64;
-	level->words |= 1u << value / 64;
-	engine->levels_used |= 1u << number;
+	events[number].next = NONE;
+	events[list->last].next = number;
+	if (list->first == NONE)
+		list->first = number;
+	list->last = number;
+	level->values[value / WORD_BITS] |= UINT64_C(1) << value % WORD_BITS;
+	level->words |= UINT64_C(1) << value / WORD_BITS;
+	engine->levels_used |= 1u << digit;
 }
 
-// The number of an event that was never used; NONE: no memory.
-__attribute__((noinline)) static uint32_t add_event(struct sim_engine *engine)
+// Puts an event into the ring, which spans its time.
+static inline void put_near(struct sim_engine *engine, uint32_t number, struct event *event)
+{
+	const unsigned at = (unsigned)(event->time >> SLOT_BITS) % SLOTS;
+
+	event->next = engine->newest[at];
+	engine->newest[at] = number;
+	engine->filled[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
+	engine->words |= UINT64_C(1) << at / WORD_BITS;
+}
+
+// Puts an event behind the others that are scheduled for the present time.
+NOINLINE static void put_now(struct sim_engine *engine, uint32_t number, struct event *event)
+{
+	event->time = engine->now;
+	event->next = NONE;
+	engine->events[engine->later.last].next = number;
+	if (engine->later.first == NONE)
+		engine->later.first = number;
+	engine->later.last = number;
+}
+
+// Puts an event of the slot that was reached behind those that are due before it or with it.
+NOINLINE static void put_due(struct sim_engine *engine, uint32_t number)
+{
+	struct event *events = engine->events;
+	uint32_t *at = &engine->due;
+
+	while (*at != NONE && events[*at].time <= events[number].time)
+		at = &events[*at].next;
+	events[number].next = *at;
+	*at = number;
+}
+
+// Makes an event that was never used the first free one. False: there may be no more, or there is
+// no memory.
+static bool add_event(struct sim_engine *engine)
 {
 	const uint32_t room = engine->room + (engine->room < CHUNK ? CHUNK : engine->room / 2);
-	struct event *events;
+	struct event *events = engine->events;
 
-	if (engine->used < engine->room)
-		return engine->used++;
-	events = realloc(engine->events, room * sizeof(*events));
-	if (events == NULL) {
-		engine->error =
-		    "no memory for more events: simulate fewer nodes or packets at a time";
-		return NONE;
+	if (engine->used > engine->capacity) {
+		fail(engine, "too many events are pending: give the engine a larger capacity");
+		return false;
 	}
-	engine->events = events;
-	engine->room = room;
-	return engine->used++;
+	if (engine->used >= engine->room) {
+		events = realloc(events, room * sizeof(*events));
+		if (events == NULL) {
+			fail(engine, "no memory for more events: simulate fewer nodes or packets "
+				     "at a time");
+			return false;
+		}
+		engine->events = events;
+		engine->room = room;
+	}
+	events[engine->used].next = NONE;
+	engine->first_free = engine->used++;
+	return true;
+}
+
+NOINLINE static void at_with_new_event(struct sim_engine *engine, uint64_t time, unsigned handler,
+				       uint32_t index, uint32_t data)
+{
+	if (add_event(engine))
+		sim_at(engine, time, handler, index, data);
 }
 
 void sim_at(struct sim_engine *engine, uint64_t time, unsigned handler, uint32_t index,
 	    uint32_t data)
 {
-	uint32_t event = engine->first_free;
-	struct event *place;
+	const uint32_t number = engine->first_free;
+	struct event *event;
 
-	if (engine->pending == engine->capacity) {
-		engine->error = "too many events are pending: give the engine a larger capacity";
+	if (number == NONE) {
+		at_with_new_event(engine, time, handler, index, data);
 		return;
 	}
-	if (event != NONE)
-		engine->first_free = engine->events[event].next;
-	else if ((event = add_event(engine)) == NONE)
-		return;
-	place = &engine->events[event];
-	place->time = time > engine->now ? time : engine->now;
-	place->index = index;
-	place->what = handler << DATA_BITS | (data & SIM_MAX_DATA);
-	engine->pending++;
-	put(engine, event);
+	event = &engine->events[number];
+	engine->first_free = event->next;
+	event->time = time;
+	event->index = index;
+	event->what = handler << DATA_BITS | (data & SIM_MAX_DATA);
+	if (time <= engine->now)
+		put_now(engine, number, event);
+	else if (time >> (SLOT_BITS + WINDOW_BITS) > engine->last_window)
+		put_far(engine, number);
+	else if (time >> SLOT_BITS == engine->slot)
+		put_due(engine, number);
+	else
+		put_near(engine, number, event);
 }
 
-// Takes the first list of a level out of it.
-static inline void take_list(struct sim_engine *engine, unsigned number, unsigned value)
+// The first list of the heap. There is one.
+static void first_far(const struct sim_engine *engine, unsigned *digit, unsigned *value)
 {
-	struct level *level = &engine->levels[number];
+	const struct level *level;
+	unsigned word;
+
+	*digit = (unsigned)__builtin_ctz(engine->levels_used);
+	level = &engine->levels[*digit];
+	word = (unsigned)__builtin_ctzll(level->words);
+	*value = WORD_BITS * word + (unsigned)__builtin_ctzll(level->values[word]);
+}
+
+// Takes a list, the first of its level, out of the heap. Returns its first event.
+static uint32_t take_far(struct sim_engine *engine, unsigned digit, unsigned value)
+{
+	struct level *level = &engine->levels[digit];
+	const uint32_t first = level->lists[value].first;
 
 	level->lists[value] = (struct list){ NONE, NONE };
-	level->values[value / 64] &= level->values[value / 64] - 1;
-	if (level->values[value / 64] == 0)
+	level->values[value / WORD_BITS] &= level->values[value / WORD_BITS] - 1;
+	if (level->values[value / WORD_BITS] == 0)
 		level->words &= level->words - 1;
 	if (level->words == 0)
 		engine->levels_used &= engine->levels_used - 1;
+	return first;
 }
 
-// Goes on to the first list; its events move to lower levels, or are due if they have one time.
-// False if it begins after `until`. That time is not reached then: until it is, earlier events may
-// be scheduled.
-static bool advance(struct sim_engine *engine, uint64_t until)
+// The first window of a list of the heap.
+static uint64_t window_of(const struct sim_engine *engine, unsigned digit, unsigned value)
 {
-	unsigned number, word, value, shift;
-	const struct level *level;
-	struct list list;
-	uint64_t begin;
-	bool is_due;
+	const unsigned shift = digit * DIGIT_BITS;
+
+	return ((engine->far_reached >> shift & ~(uint64_t)(VALUES - 1)) | value) << shift;
+}
+
+// Lets the ring end with this window.
+NOINLINE static void extend(struct sim_engine *engine, uint64_t window)
+{
+	while (engine->levels_used != 0) {
+		unsigned digit, value;
+		uint32_t next;
+
+		first_far(engine, &digit, &value);
+		if (window_of(engine, digit, value) > window)
+			break;
+		engine->far_reached = window_of(engine, digit, value);
+		for (uint32_t number = take_far(engine, digit, value); number != NONE;
+		     number = next) {
+			struct event *event = &engine->events[number];
+
+			next = event->next;
+			if (event->time >> (SLOT_BITS + WINDOW_BITS) <= window)
+				put_near(engine, number, event);
+			else
+				put_far(engine, number);
+		}
+	}
+	engine->last_window = window;
+}
+
+// Joins two lists in the order of their times; of equal ones, those of `older` come first.
+static uint32_t merge(struct event *events, uint32_t older, uint32_t newer)
+{
+	uint32_t first = NONE, *end = &first;
+
+	while (older != NONE && newer != NONE) {
+		uint32_t *from = events[newer].time < events[older].time ? &newer : &older;
+
+		*end = *from;
+		end = &events[*from].next;
+		*from = *end;
+	}
+	*end = older != NONE ? older : newer;
+	return first;
+}
+
+// Takes as many events from a list that has the newest one first as are in the order of time.
+// Returns them, the oldest first.
+static inline uint32_t take_run(struct event *events, uint32_t *newest)
+{
+	uint32_t run = NONE, event = *newest, next;
+
+	do {
+		next = events[event].next;
+		events[event].next = run;
+		run = event;
+		event = next;
+	} while (next != NONE && events[next].time <= events[run].time);
+	*newest = next;
+	return run;
+}
+
+// A merge sort of the runs of a list; the first one has been taken.
+NOINLINE static uint32_t sort(struct event *events, uint32_t run, uint32_t newest)
+{
+	uint32_t runs[SORT_RUNS] = { run }; // number i has 2^i of them; the higher, the newer
+	uint32_t sorted = NONE, n_runs = 1;
+
+	while (newest != NONE) {
+		uint32_t i;
+
+		run = take_run(events, &newest);
+		for (i = 0; runs[i] != NONE; i++) {
+			run = merge(events, run, runs[i]);
+			runs[i] = NONE;
+		}
+		runs[i] = run;
+		n_runs = i < n_runs ? n_runs : i + 1;
+	}
+	for (uint32_t i = 0; i < n_runs; i++)
+		sorted = merge(events, sorted, runs[i]);
+	return sorted;
+}
+
+// Reaches the next slot that has events. False: none begins by `until`. It is not reached then:
+// until it is, earlier events may be scheduled.
+static bool reach_slot(struct sim_engine *engine, uint64_t until)
+{
+	const uint64_t window = engine->last_window - 1;
+	const unsigned turn = window % 2 * (WORDS / 2);
+	const uint64_t words = engine->words >> turn | engine->words
+							   << (WORD_BITS - turn) % WORD_BITS;
+	const unsigned word = (unsigned)__builtin_ctzll(words), at = (word + turn) % WORDS;
+	const unsigned bit = (unsigned)__builtin_ctzll(engine->filled[at]);
+	const uint64_t slot = (window << WINDOW_BITS) + word * WORD_BITS + bit;
+	uint32_t *newest = &engine->newest[at * WORD_BITS + bit];
+
+	if (slot << SLOT_BITS > until)
+		return false;
+	engine->filled[at] &= engine->filled[at] - 1;
+	if (engine->filled[at] == 0)
+		engine->words &= ~(UINT64_C(1) << at);
+	engine->slot = slot;
+	engine->due = take_run(engine->events, newest);
+	if (*newest != NONE) {
+		engine->due = sort(engine->events, engine->due, *newest);
+		*newest = NONE;
+	}
+	if (slot >> WINDOW_BITS != window)
+		extend(engine, window + 2);
+	return true;
+}
+
+// Enters the first window of the heap that may have events. False: it begins after `until`, or
+// there is none.
+NOINLINE static bool reach_far(struct sim_engine *engine, uint64_t until)
+{
+	unsigned digit, value;
+	uint64_t window;
 
 	if (engine->levels_used == 0)
 		return false;
-	number = (unsigned)__builtin_ctz(engine->levels_used);
-	level = &engine->levels[number];
-	word = (unsigned)__builtin_ctz(level->words);
-	value = 64 * word + (unsigned)__builtin_ctzll(level->values[word]);
-	list = level->lists[value];
-	is_due = number == 0 || list.first == list.last;
-	shift = number * DIGIT_BITS;
-	begin = is_due ? engine->events[list.first].time
-		       : ((engine->reached >> shift & ~(uint64_t)(VALUES - 1)) | value) << shift;
-	if (begin > until)
+	first_far(engine, &digit, &value);
+	window = window_of(engine, digit, value);
+	if (window << (SLOT_BITS + WINDOW_BITS) > until)
 		return false;
-	take_list(engine, number, value);
-	engine->reached = begin;
-	if (is_due) {
-		engine->due = list.first;
-		return true;
-	}
-	for (uint32_t event = list.first, next; event != NONE; event = next) {
-		next = engine->events[event].next;
-		put(engine, event);
-	}
+	extend(engine, window + 1);
 	return true;
+}
+
+// Takes the next event. NONE: there is none until then.
+static inline uint32_t take(struct sim_engine *engine, uint64_t until)
+{
+	uint32_t number;
+
+	while ((number = engine->due) == NONE && engine->later.first == NONE) {
+		if (!(engine->words != 0 ? reach_slot(engine, until) : reach_far(engine, until)))
+			return NONE;
+	}
+	if (engine->later.first != NONE &&
+	    (number == NONE || engine->events[number].time > engine->now)) {
+		number = engine->later.first;
+		engine->later.first = engine->events[number].next;
+		if (engine->later.first == NONE)
+			engine->later.last = NONE;
+		return number;
+	}
+	if (engine->events[number].time > until)
+		return NONE;
+	engine->due = engine->events[number].next;
+	return number;
 }
 
 bool sim_run(struct sim_engine *engine, uint64_t until)
 {
-	engine->is_stopped = false;
-	while (engine->error == NULL && !engine->is_stopped) {
-		const uint32_t number = engine->due;
-		struct event *event;
+	engine->is_stopped = engine->error != NULL || until < engine->now;
+	while (!engine->is_stopped) {
+		const uint32_t number = take(engine, until);
+		struct event *event = &engine->events[number];
 		const struct handler *handler;
 		uint32_t index, what;
 
-		if (number == NONE) {
-			if (!advance(engine, until))
-				break;
-			continue;
-		}
-		event = &engine->events[number];
+		if (number == NONE)
+			break;
 		index = event->index;
 		what = event->what;
 		engine->now = event->time;
-		engine->due = event->next;
 		event->next = engine->first_free;
 		engine->first_free = number;
-		engine->pending--;
 		engine->handled++;
 		handler = &engine->handlers[what >> DATA_BITS];
 		handler->function(handler->context, index, what & SIM_MAX_DATA);
 	}
-	if (engine->error == NULL && !engine->is_stopped && until != SIM_NEVER &&
-	    until > engine->now)
+	if (!engine->is_stopped && until != SIM_NEVER)
 		engine->now = until;
 	return engine->error == NULL;
+}
+
+const uint64_t *sim_clock(const struct sim_engine *engine)
+{
+	return &engine->now;
 }
 
 uint64_t sim_now(const struct sim_engine *engine)

@@ -248,6 +248,7 @@ struct sim_fabric *sim_fabric_create(struct sim_engine *engine, const struct sim
 		return NULL;
 	}
 	fabric->engine = engine;
+	fabric->now = sim_clock(engine);
 	fabric->parameters = *parameters;
 	fabric->operations = *operations;
 	fabric->observed = SIM_NONE;

@@ -90,6 +90,7 @@ enum sim_kind {
 
 struct sim_fabric {
 	struct sim_engine *engine;
+	const uint64_t *now; // ps
 	struct sim_packet *packets;
 	struct sim_sender *ports;
 	struct sim_queue *queues;       // port * n_priorities + priority
@@ -159,8 +160,16 @@ void sim_free_packet(struct sim_fabric *fabric, uint32_t packet);
 
 // transmit.c
 void sim_port_sent(void *fabric, uint32_t port, uint32_t data);
-// Begins to send what is due at a port, if it is idle.
-void sim_start(struct sim_fabric *fabric, uint32_t port);
+// Begins to send what is due at a port that is idle.
+void sim_send_next(struct sim_fabric *fabric, uint32_t port);
+
+// The same, if it is idle and its link is up.
+static inline void sim_start(struct sim_fabric *fabric, uint32_t port)
+{
+	if (!fabric->ports[port].is_sending && fabric->ports[port].byte_time != 0)
+		sim_send_next(fabric, port);
+}
+
 // Appends a packet to the queue of the port that it is for.
 void sim_enqueue(struct sim_fabric *fabric, uint32_t packet);
 

@@ -18,7 +18,7 @@ static void trace(const struct sim_fabric *fabric, uint32_t port, bool is_blocke
 // A port and priority can send no more: from now on a deadlock is looked for.
 static void block(struct sim_fabric *fabric, uint32_t port, unsigned priority)
 {
-	const uint64_t now = sim_now(fabric->engine);
+	const uint64_t now = *fabric->now;
 
 	sim_flow_at(fabric, port, priority)->paused_since = now;
 	fabric->n_blocked++;
@@ -33,7 +33,7 @@ static void block(struct sim_fabric *fabric, uint32_t port, unsigned priority)
 static void unblock(struct sim_fabric *fabric, uint32_t port, unsigned priority)
 {
 	fabric->ports[port].paused_time +=
-	    sim_now(fabric->engine) - sim_flow_at(fabric, port, priority)->paused_since;
+	    *fabric->now - sim_flow_at(fabric, port, priority)->paused_since;
 	fabric->n_blocked--;
 	trace(fabric, port, false);
 }
@@ -80,7 +80,7 @@ void sim_send_pause(struct sim_fabric *fabric, uint32_t number)
 {
 	struct sim_sender *port = &fabric->ports[number];
 	const bool is_host = port->node < fabric->n_hosts;
-	const uint64_t now = sim_now(fabric->engine);
+	const uint64_t now = *fabric->now;
 	const uint64_t end = now + sim_wire_time(fabric, port, fabric->parameters.pause_bytes);
 
 	for (unsigned priority = 0; priority < fabric->parameters.n_priorities; priority++) {
@@ -118,7 +118,7 @@ void sim_repeats_pause(void *context, uint32_t number, uint32_t priority)
 
 	// A pause that ended, or began anew, in the meantime is not the one that is repeated.
 	if ((port->holds >> priority & 1) == 0 ||
-	    sim_flow_at(fabric, number, priority)->repeat_at != sim_now(fabric->engine))
+	    sim_flow_at(fabric, number, priority)->repeat_at != *fabric->now)
 		return;
 	port->pauses_due |= (uint8_t)(1u << priority);
 	sim_start(fabric, number);
@@ -164,7 +164,7 @@ void sim_pauses(void *context, uint32_t number, uint32_t data)
 		end_pause(fabric, number, priority);
 		return;
 	}
-	flow->paused_until = sim_now(fabric->engine) + pause_time(port, quanta);
+	flow->paused_until = *fabric->now + pause_time(port, quanta);
 	sim_at(fabric->engine, flow->paused_until, fabric->handlers[SIM_PAUSE_ENDS], number,
 	       priority);
 	if ((port->paused >> priority & 1) != 0)
@@ -179,7 +179,7 @@ void sim_pause_ends(void *context, uint32_t number, uint32_t priority)
 {
 	struct sim_fabric *fabric = context;
 
-	if (sim_now(fabric->engine) >= sim_flow_at(fabric, number, priority)->paused_until)
+	if (*fabric->now >= sim_flow_at(fabric, number, priority)->paused_until)
 		end_pause(fabric, number, priority);
 }
 
@@ -189,8 +189,8 @@ void sim_return_credit(struct sim_fabric *fabric, uint32_t number, unsigned prio
 	const struct sim_sender *port = &fabric->ports[number];
 
 	if (sim_uses_credits(fabric, port->peer, priority))
-		sim_at(fabric->engine, sim_now(fabric->engine) + port->cable,
-		       fabric->handlers[SIM_CREDIT], port->peer, priority << 16 | bytes);
+		sim_at(fabric->engine, *fabric->now + port->cable, fabric->handlers[SIM_CREDIT],
+		       port->peer, priority << 16 | bytes);
 }
 
 // The port has received credits: data is the priority, and 16 bits of bytes.

@@ -45,7 +45,7 @@ enum sim_sent sim_send(struct sim_fabric *fabric, const struct sim_packet *packe
 	*copy = *packet;
 	copy->marked = false;
 	copy->hops = 0;
-	copy->sent = sim_now(fabric->engine);
+	copy->sent = *fabric->now;
 	copy->tail = 0;
 	copy->port = packet->source;
 	copy->from = SIM_NONE;
@@ -112,7 +112,7 @@ struct sim_port sim_port_view(const struct sim_fabric *fabric, uint32_t number)
 		if (flow->input_peak > view.input_peak)
 			view.input_peak = flow->input_peak;
 		if (((port->paused | port->starved) >> i & 1) != 0)
-			view.paused += sim_now(fabric->engine) - flow->paused_since;
+			view.paused += *fabric->now - flow->paused_since;
 	}
 	return view;
 }

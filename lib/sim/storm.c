@@ -34,8 +34,7 @@ static bool is_storm(const struct sim_fabric *fabric, uint32_t number, unsigned 
 	    SIM_FRACTION_BITS;
 
 	if ((port->paused >> priority & 1) == 0 ||
-	    sim_now(fabric->engine) - sim_flow_at(fabric, number, priority)->paused_since <=
-		2 * frame)
+	    *fabric->now - sim_flow_at(fabric, number, priority)->paused_since <= 2 * frame)
 		return false;
 	return !port->peer_is_switch ||
 	       sim_flow_at(fabric, port->peer, priority)->input <= fabric->parameters.xon;

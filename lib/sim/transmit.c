@@ -10,7 +10,7 @@ void sim_enqueue(struct sim_fabric *fabric, uint32_t number)
 	struct sim_queue *queue = sim_queue_at(fabric, packet->port, packet->priority);
 	struct sim_sender *port = &fabric->ports[packet->port];
 
-	packet->queued = sim_now(fabric->engine);
+	packet->queued = *fabric->now;
 	queue->bytes += packet->bytes;
 	if (queue->bytes > queue->peak)
 		queue->peak = queue->bytes;
@@ -52,7 +52,7 @@ static uint32_t take(struct sim_fabric *fabric, uint32_t number, unsigned allowe
 // Sends a packet that has left its queue.
 static void transmit(struct sim_fabric *fabric, uint32_t number, uint32_t packet_number)
 {
-	const uint64_t now = sim_now(fabric->engine);
+	const uint64_t now = *fabric->now;
 	struct sim_sender *port = &fabric->ports[number];
 	struct sim_packet *packet = &fabric->packets[packet_number];
 	uint64_t end = now + sim_wire_time(fabric, port, packet->bytes), arrives;
@@ -83,13 +83,11 @@ static void transmit(struct sim_fabric *fabric, uint32_t number, uint32_t packet
 	       0);
 }
 
-void sim_start(struct sim_fabric *fabric, uint32_t number)
+void sim_send_next(struct sim_fabric *fabric, uint32_t number)
 {
-	struct sim_sender *port = &fabric->ports[number];
+	const struct sim_sender *port = &fabric->ports[number];
 	uint32_t packet;
 
-	if (port->is_sending || port->byte_time == 0)
-		return;
 	if (port->pauses_due != 0) {
 		sim_send_pause(fabric, number);
 		return;
