@@ -61,6 +61,7 @@ struct config_fabric {
 	uint64_t host_delay_ns;
 	enum sim_flow_control flow_control;
 	uint64_t buffer; // without flow control: of a queue; credits: of an input port
+	uint64_t burst;  // bytes that a port of a switch may be ahead of its rate
 	struct config_fabric_pfc {
 		uint64_t xoff, xon, headroom;
 	} pfc;

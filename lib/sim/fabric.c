@@ -69,6 +69,8 @@ static const char *check(const struct sim_fabric_parameters *p, const struct sim
 		return "max_packets is not from 1 to 67108864";
 	if (p->overhead > SIM_MAX_PACKET_BYTES)
 		return "overhead is above 65535 bytes";
+	if (p->burst > SIM_MAX_BURST)
+		return "burst is above 16 MiB";
 	if (p->switch_delay > SIM_SECOND || p->host_delay > SIM_SECOND ||
 	    p->pause_response > SIM_SECOND)
 		return "a delay is above 1 s";
@@ -114,6 +116,8 @@ static void join_ports(struct sim_fabric *fabric, const struct sim_topology *top
 				.node = link->ends[side],
 				.link = i,
 				.peer_is_switch = to_switch,
+				.may_burst = fabric->parameters.burst != 0 &&
+					     link->ends[side] >= fabric->n_hosts,
 				.loss = link->loss,
 			};
 		}

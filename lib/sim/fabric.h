@@ -27,6 +27,7 @@
 #define SIM_MAX_PRIORITIES   8u
 #define SIM_MAX_PACKET_BYTES 65535u
 #define SIM_MAX_PACKETS      (1u << 26)
+#define SIM_MAX_BURST        (UINT64_C(1) << 24)
 #define SIM_QUANTUM_BITS     512u // unit of pause times (IEEE 802.3, annex 31B)
 
 struct sim_fabric;
@@ -117,6 +118,10 @@ struct sim_fabric_parameters {
 	// Bytes of frames that a queue of a switch holds: per output port and priority, or per
 	// input port and priority of the input-queued kinds. 0: no limit.
 	uint64_t queue;
+	// Bytes with the overhead that a port of a switch may be ahead of its link's rate: a token
+	// bucket (as tc-tbf). Packets take no time while there are tokens; the first one without
+	// waits for them. 0: packets leave evenly.
+	uint64_t burst;
 
 	// RED (Floyd, Jacobson 1993; as DCQCN uses it, on the present length): from `red_low` bytes
 	// for one output port and priority of a switch on, packets are marked with a probability

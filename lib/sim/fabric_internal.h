@@ -45,12 +45,14 @@ struct sim_sender {
 	uint8_t holds;       // bitmap: priorities whose peer is to be paused
 	uint8_t storms;      // bitmap, of holds: whatever there is in the buffer
 	uint8_t room_wanted; // bitmap, of a host: priorities of which a packet was refused
+	bool may_burst;
 	_Alignas(SIM_CACHE_LINE) uint64_t packets;
 	uint64_t bytes, busy, waited, paused_time, pauses, marked;
 	uint64_t cable; // ps
 	uint32_t link;
 	uint16_t host_quanta[SIM_MAX_PRIORITIES]; // of the pause frame due, of a host
 	uint64_t drops[SIM_N_CAUSES];
+	uint64_t even; // time at which a link without bursts would be free
 };
 
 // Packets that wait for a port, per priority. The input-queued kinds have their lists elsewhere,

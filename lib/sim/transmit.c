@@ -49,13 +49,26 @@ static uint32_t take(struct sim_fabric *fabric, uint32_t number, unsigned allowe
 	return SIM_NONE;
 }
 
+// When a port whose token bucket lets it be ahead of its rate can send the next packet.
+static uint64_t end_of_burst(const struct sim_fabric *fabric, struct sim_sender *port,
+			     uint32_t bytes)
+{
+	const uint64_t now = *fabric->now;
+	const uint64_t ahead = fabric->parameters.burst * port->byte_time >> SIM_FRACTION_BITS;
+
+	port->even = (port->even > now ? port->even : now) + sim_wire_time(fabric, port, bytes);
+	return port->even > now + ahead ? port->even - ahead : now;
+}
+
 // Sends a packet that has left its queue.
 static void transmit(struct sim_fabric *fabric, uint32_t number, uint32_t packet_number)
 {
 	const uint64_t now = *fabric->now;
 	struct sim_sender *port = &fabric->ports[number];
 	struct sim_packet *packet = &fabric->packets[packet_number];
-	uint64_t end = now + sim_wire_time(fabric, port, packet->bytes), arrives;
+	uint64_t end = port->may_burst ? end_of_burst(fabric, port, packet->bytes)
+				       : now + sim_wire_time(fabric, port, packet->bytes);
+	uint64_t arrives;
 
 	// Cut-through: a faster link waits for the last bit.
 	if (end < packet->tail)

@@ -141,6 +141,7 @@ struct sim_fabric_parameters simulation_fabric(const struct config_fabric *fabri
 	parameters.switch_delay = fabric->switch_delay_ns * SIM_NANOSECOND;
 	parameters.host_delay = fabric->host_delay_ns * SIM_NANOSECOND;
 	parameters.queue = fabric->flow_control == SIM_NO_FLOW_CONTROL ? fabric->buffer : 0;
+	parameters.burst = fabric->burst;
 	parameters.credit_buffer = fabric->buffer;
 	parameters.xoff = fabric->pfc.xoff;
 	parameters.xon = fabric->pfc.xon;

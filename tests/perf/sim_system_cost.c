@@ -6,10 +6,10 @@
 //   sim_system_cost [--cpu N] [--nodes N,...] [--mode MODE] [--fragment BYTES] [--ns NS]
 //     N folded nodes with links of 100 Gb/s at one switch, and the manager.
 //   sim_system_cost --file SYSTEM.json --queue BYTES --warmup SECONDS --seconds SECONDS
-//                   [--others BITS_PER_SECOND]
-//     The system of a file at one switch with this queue per port: the links of nodes with builders
-//     have their link_rate, those of the others what --others states, without it 10 Gb/s. Rates
-//     are per second of simulated time.
+//                   [--others BITS_PER_SECOND] [--burst BYTES]
+//     The system of a file at one switch with this queue and burst per port: the links of nodes
+//     with builders have their link_rate, those of the others what --others states, without it 10
+//     Gb/s. Rates are per second of simulated time.
 #include <getopt.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -155,7 +155,12 @@ static void add_share(cJSON *result, const char *name, uint64_t before, uint64_t
 	cJSON_AddNumberToObject(result, name, (double)(after - before) / all);
 }
 
-static cJSON *simulate(const char *file, uint64_t queue, uint64_t others, double warmup,
+// Of the ports of the switch, bytes.
+struct ports {
+	uint64_t queue, burst;
+};
+
+static cJSON *simulate(const char *file, struct ports ports, uint64_t others, double warmup,
 		       double seconds)
 {
 	struct sim_fabric_parameters parameters = sim_fabric_defaults();
@@ -182,7 +187,8 @@ static cJSON *simulate(const char *file, uint64_t queue, uint64_t others, double
 		perf_fail("%s", engine == NULL ? "out of memory" : error);
 	parameters.flow_control = SIM_NO_FLOW_CONTROL;
 	parameters.lossless = 0;
-	parameters.queue = queue;
+	parameters.queue = ports.queue;
+	parameters.burst = ports.burst;
 	parameters.host_queue = 2 * CLUSTER_MTU_MOST;
 	parameters.max_packets = PACKETS;
 	fabric = sim_fabric_create(engine, &loaded.topology, &parameters, &sim_system_operations,
@@ -222,6 +228,7 @@ int main(int argc, char **argv)
 		{ "ns", required_argument, NULL, 't' },
 		{ "file", required_argument, NULL, 'F' },
 		{ "queue", required_argument, NULL, 'q' },
+		{ "burst", required_argument, NULL, 'b' },
 		{ "others", required_argument, NULL, 'o' },
 		{ "warmup", required_argument, NULL, 'w' },
 		{ "seconds", required_argument, NULL, 's' },
@@ -235,7 +242,8 @@ int main(int argc, char **argv)
 				       .mode = "push" };
 	struct perf_list nodes = { { 8, 64 }, 2 };
 	const char *file = NULL;
-	double queue = 0, others = WIDE, warmup = 1, seconds = 1;
+	double others = WIDE, warmup = 1, seconds = 1;
+	struct ports ports = { 0 };
 	uint64_t ns = 2000000;
 	cJSON *result, *cases;
 	int option;
@@ -254,7 +262,9 @@ int main(int argc, char **argv)
 		else if (option == 'F')
 			file = optarg;
 		else if (option == 'q')
-			queue = perf_parse_number("queue", optarg, 0);
+			ports.queue = (uint64_t)perf_parse_number("queue", optarg, 0);
+		else if (option == 'b')
+			ports.burst = (uint64_t)perf_parse_number("burst", optarg, 0);
 		else if (option == 'o')
 			others = perf_parse_number("others", optarg, 1000000);
 		else if (option == 'w')
@@ -265,7 +275,7 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	if (file != NULL) {
-		perf_print(simulate(file, (uint64_t)queue, (uint64_t)others, warmup, seconds));
+		perf_print(simulate(file, ports, (uint64_t)others, warmup, seconds));
 		return 0;
 	}
 	result = cJSON_CreateObject();

@@ -41,16 +41,14 @@ def _cost(bench):
 
 def simulate(bench, layout, send_rate):
     """The layout of a system behind narrow links, simulated from its configuration. send_rate: of
-    nodes of sources, bits/s.
-
-    A link that may send a burst at once accepts as much as one that sends evenly behind a queue that
-    is longer by the burst."""
+    nodes of sources, bits/s."""
     with evbtest.Workspace() as work:
         path = work.path("system.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(layout.configuration(work.name()), file)
         return bench.tool("sim_system_cost", "--file", path,
-                          "--queue", layout.queue + bottleneck.BURST, "--others", send_rate,
+                          "--queue", layout.queue, "--burst", bottleneck.BURST,
+                          "--others", send_rate,
                           "--warmup", WARMUP_S, "--seconds", SIMULATED_S)
 
 
