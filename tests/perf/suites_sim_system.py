@@ -39,17 +39,15 @@ def _cost(bench):
     return table
 
 
-def simulate(bench, layout, send_rate):
+def simulate(tool, layout, send_rate, burst=bottleneck.BURST):
     """The layout of a system behind narrow links, simulated from its configuration. send_rate: of
     nodes of sources, bits/s."""
     with evbtest.Workspace() as work:
         path = work.path("system.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(layout.configuration(work.name()), file)
-        return bench.tool("sim_system_cost", "--file", path,
-                          "--queue", layout.queue, "--burst", bottleneck.BURST,
-                          "--others", send_rate,
-                          "--warmup", WARMUP_S, "--seconds", SIMULATED_S)
+        return tool("sim_system_cost", "--file", path, "--queue", layout.queue, "--burst", burst,
+                    "--others", send_rate, "--warmup", WARMUP_S, "--seconds", SIMULATED_S)
 
 
 def _beside(bench):
@@ -74,7 +72,7 @@ def _beside(bench):
         if not found[name]:
             table.add(name, [], {}, missing.get(name), [])
             continue
-        simulated = simulate(bench, layout, statistics.median(
+        simulated = simulate(bench.tool, layout, statistics.median(
             one["send_rate"] for one in found[name]))
         results = [{**one, **{f"sim_{key}": value for key, value in simulated.items()},
                     "near": simulated["wire_share"] / one["wire_share"]
