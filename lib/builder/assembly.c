@@ -404,6 +404,19 @@ static bool must_stay_open(const struct assembly *assembly, const struct event *
 		!is_over(assembly, assembly->last_placed, assembly->parameters.deadline, now));
 }
 
+// The deadline begins for granted events of which no segment has arrived although all sources have
+// sent a later event.
+static void overtake_unstarted(struct assembly *assembly, uint64_t now)
+{
+	for (unsigned i = 0; i < CLOSE_MOST && assembly->expected.oldest != NO_EVENT; i++) {
+		struct event *event = &assembly->events[assembly->expected.oldest];
+
+		if (event->serial >= assembly->newest_granted)
+			return;
+		event_overtake(assembly, event, now);
+	}
+}
+
 // Closes granted events of which no segment has arrived for too long.
 static void close_unstarted(struct assembly *assembly, uint64_t now)
 {
@@ -442,6 +455,7 @@ void assembly_housekeep(struct assembly *assembly, uint64_t now, uint64_t waited
 	assembly_reclaim(assembly, now);
 	window_renew(assembly, now);
 	absence_housekeep(assembly, now);
+	overtake_unstarted(assembly, now);
 	close_overdue(assembly, now);
 	close_unstarted(assembly, now);
 }

@@ -52,8 +52,10 @@ struct assembly_parameters {
 	// With `guarded`: whether a source that is ahead of the others is held back when no slot is
 	// free.
 	bool held_back;
-	uint64_t patience; // ticks that a granted event waits for its first segment
-	uint64_t grace;    // ticks for which events wait for a source after it ceased to take part
+	// Ticks that a granted event waits for its first segment; `deadline` once all sources have
+	// sent a later event.
+	uint64_t patience;
+	uint64_t grace; // ticks for which events wait for a source after it ceased to take part
 };
 
 // Sums over all sources. Writer: the builder's thread.

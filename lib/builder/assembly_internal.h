@@ -49,7 +49,8 @@ struct event {
 	uint64_t granted_at;   // ticks; valid if `granted`
 	uint32_t older, newer; // neighbours in the list, by `since`; NO_EVENT at the ends
 	uint32_t chain;        // next event of the same bucket
-	bool expected;         // granted, and no segment has arrived: in the list `expected`
+	bool expected;         // granted, and no segment has arrived: in the list `expected`,
+	bool overtaken;        // unless it is overtaken by a later one: then in the list `order`
 	bool granted;
 	uint32_t hole, hole_size; // unused room in front of `used`, in ROOM_UNITs
 	uint32_t n_dubious;       // parts, not in n_whole
@@ -142,6 +143,7 @@ struct assembly {
 	uint64_t waited;      // ticks that do not count towards deadlines
 	uint64_t last_placed; // ticks of the own time: last segment that was not of the end of run
 	uint64_t newest_complete; // highest serial of a complete event
+	uint64_t newest_granted;  // that of a granted one that lacks no source which takes part
 	bool end_is_open;         // some sources have ended, or sent a part of their block
 	uint32_t n_ended;         // sources that had, when the run ended
 	bool ended;               // end-of-run blocks have ended the run
@@ -348,6 +350,8 @@ void slot_free(struct assembly *assembly, uint32_t slot, uint64_t released);
 // Starts the deadline of an expected event, whose first segment has arrived.
 void event_start(struct assembly *assembly, struct event *event, const struct segment *first,
 		 uint64_t now);
+// Starts the deadline of an expected event whose data is lost, or does not exist.
+void event_overtake(struct assembly *assembly, struct event *event, uint64_t now);
 // Opens a granted event in a free slot before its first segment arrives. NULL if no slot is free.
 struct event *event_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now);
 

@@ -171,6 +171,17 @@ void event_end(struct assembly *assembly, struct event *event, uint64_t now)
 		discard(assembly, event);
 }
 
+// Sources send in the order of the grants: of events that were granted earlier, all data has been
+// sent.
+static void note_granted(struct assembly *assembly, const struct event *event)
+{
+	const bool has_all = event->n_whole == assembly->n_sources ||
+			     (event->n_absent > 0 && event_lacks_none(assembly, event));
+
+	if (has_all && event->granted && event->serial > assembly->newest_granted)
+		assembly->newest_granted = event->serial;
+}
+
 void event_close(struct assembly *assembly, struct event *event, uint64_t now)
 {
 	uint32_t n_fragments = 0, n_missing = 0;
@@ -186,6 +197,7 @@ void event_close(struct assembly *assembly, struct event *event, uint64_t now)
 	}
 	if (event->n_dubious > 0)
 		settle_dubious(assembly, event);
+	note_granted(assembly, event);
 	if (event->n_whole < assembly->n_sources)
 		n_missing = event_settle_missing(assembly, event);
 	n_fragments = settle_fragments(assembly, event);

@@ -34,7 +34,7 @@ bool event_was_closed(const struct assembly *assembly, uint64_t id, uint64_t ind
 
 static struct event_order *order_of(struct assembly *assembly, const struct event *event)
 {
-	return event->expected ? &assembly->expected : &assembly->order;
+	return event->expected && !event->overtaken ? &assembly->expected : &assembly->order;
 }
 
 void event_append(struct assembly *assembly, struct event_order *order, struct event *event)
@@ -156,6 +156,13 @@ void event_start(struct assembly *assembly, struct event *event, const struct se
 	event_unlink(assembly, order_of(assembly, event), event);
 	event->expected = false;
 	event->first = first->arrival;
+	append_newest(assembly, event, now);
+}
+
+void event_overtake(struct assembly *assembly, struct event *event, uint64_t now)
+{
+	event_unlink(assembly, order_of(assembly, event), event);
+	event->overtaken = true;
 	append_newest(assembly, event, now);
 }
 

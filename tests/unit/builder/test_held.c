@@ -513,6 +513,76 @@ static void grant__begins_the_deadline_of_data_that_came_before(void **state)
 	workbench_close(&bench);
 }
 
+// --- events of which no data comes ---
+
+static void overtaken__event_without_data_waits_for_one_deadline(void **state)
+{
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, INCOMPLETE_FLAG);
+	for (uint64_t id = 100; id <= 108; id += 4)
+		expect(&bench, id);
+	send_all(&bench, 104);
+	expect_missing(&bench, 104, 0);
+	workbench_wait(&bench, WORKBENCH_DEADLINE - 1);
+	take_no_report(&bench);
+	workbench_wait(&bench, 1);
+	expect_missing(&bench, 100, N_SOURCES);
+	// Nothing shows that the data of this one is not on its way.
+	workbench_wait(&bench, 5 * WORKBENCH_DEADLINE);
+	take_no_report(&bench);
+	send_all(&bench, 108);
+	expect_missing(&bench, 108, 0);
+	workbench_close(&bench);
+}
+
+// Data that comes all the same has the usual deadline.
+static void overtaken__event_takes_late_data(void **state)
+{
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, INCOMPLETE_FLAG);
+	expect(&bench, 100);
+	expect(&bench, 104);
+	send_all(&bench, 104);
+	expect_missing(&bench, 104, 0);
+	workbench_wait(&bench, WORKBENCH_DEADLINE - 1);
+	workbench_send_mfp(&bench, 0, 100, 4);
+	workbench_wait(&bench, WORKBENCH_DEADLINE - 1);
+	take_no_report(&bench);
+	workbench_send_mfp(&bench, 1, 100, 4);
+	workbench_send_mfp(&bench, 2, 100, 4);
+	expect_missing(&bench, 100, 0);
+	workbench_close(&bench);
+}
+
+// A source that has sent nothing may not have come to the earlier event yet.
+static void overtaken__event_waits_while_a_source_has_sent_nothing_later(void **state)
+{
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, INCOMPLETE_FLAG);
+	expect(&bench, 100);
+	expect(&bench, 104);
+	workbench_send_mfp(&bench, 0, 104, 4);
+	workbench_send_mfp(&bench, 1, 104, 4);
+	workbench_wait(&bench, WORKBENCH_DEADLINE);
+	expect_missing(&bench, 104, 1);
+	workbench_wait(&bench, 5 * WORKBENCH_DEADLINE);
+	take_no_report(&bench);
+	set_source(&bench, 2, UINT64_MAX); // it takes no part
+	expect(&bench, 108);
+	workbench_send_mfp(&bench, 0, 108, 4);
+	workbench_send_mfp(&bench, 1, 108, 4);
+	expect_missing(&bench, 108, 1);
+	workbench_wait(&bench, WORKBENCH_DEADLINE);
+	expect_missing(&bench, 100, N_SOURCES);
+	workbench_close(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -531,6 +601,9 @@ int main(void)
 		cmocka_unit_test(absent_source__counts_if_its_data_comes),
 		cmocka_unit_test(absent_source__takes_part_from_an_event_on),
 		cmocka_unit_test(absent_source__has_a_grace_in_open_events),
+		cmocka_unit_test(overtaken__event_without_data_waits_for_one_deadline),
+		cmocka_unit_test(overtaken__event_takes_late_data),
+		cmocka_unit_test(overtaken__event_waits_while_a_source_has_sent_nothing_later),
 	};
 
 	return cmocka_run_group_tests_name("held", tests, NULL, NULL);
