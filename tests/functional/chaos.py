@@ -6,7 +6,7 @@
     chaos.py [--minutes N | --faults N] [--seed S] [--mode push|pull] [--within S] [--verbose]
     chaos.py --histories N [--seed S]
     chaos.py --stops S[,S...] [--times N] [--system FILE] [--nodes NODE[,NODE...]]
-    chaos.py --kill NODE [--system FILE] [--source-buffer N]
+    chaos.py --kill NODE [--system FILE] [--source-buffer N] [--silence MS] [--doubt MS]
     chaos.py --standby N [--seed S] [--mode push|pull] [--timeout S] [--within S] [--verbose]
 
 Faults come in rounds of one to three at a time. A round is over when the system runs again: all
@@ -79,6 +79,19 @@ def run(minutes=None, n_faults=None, seed=1, mode="push", within=WITHIN_S, verbo
         return campaign.verdict(within)
 
 
+def changes_of(options):
+    """The keys of event_manager that --kill changes."""
+    changes = {}
+    if options.source_buffer:
+        changes["source_buffer"] = options.source_buffer
+    if options.silence:
+        changes["heartbeat_timeout"] = f"{options.silence}ms"
+        changes["heartbeat"] = f"{options.silence * 200}us"
+    if options.doubt:
+        changes["in_doubt_timeout"] = f"{options.doubt}ms"
+    return changes
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
@@ -99,6 +112,10 @@ def main():
     parser.add_argument("--kill", metavar="NODE", help="a node that is killed")
     parser.add_argument("--system", default="cluster-folded.json", help="a file of configs/")
     parser.add_argument("--source-buffer", type=int, help="events, in the place of the file's")
+    parser.add_argument("--silence", type=int, metavar="MS",
+                        help="heartbeat_timeout, in the place of the file's")
+    parser.add_argument("--doubt", type=int, metavar="MS",
+                        help="in_doubt_timeout, in the place of the file's")
     parser.add_argument("--verbose", action="store_true", help="tell each round")
     parser.add_argument("--only", help="kinds of faults, or beginnings of them, with commas")
     options = parser.parse_args()
@@ -117,7 +134,7 @@ def main():
             wrong = chaos_standby.run(options.standby, options.seed, options.mode, options.timeout,
                                       options.within or chaos_standby.LATER_S, options.verbose)
         elif options.kill:
-            wrong = chaos_stops.run_kill(options.system, options.kill, options.source_buffer)
+            wrong = chaos_stops.run_kill(options.system, options.kill, **changes_of(options))
         else:
             wrong = run(options.minutes, options.faults, options.seed, options.mode,
                         within=options.within or WITHIN_S, verbose=options.verbose, kinds=kinds)
