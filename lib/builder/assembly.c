@@ -297,6 +297,21 @@ uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment
 	return room_of(assembly, event, part) + block_prefix(assembly) + segment->offset;
 }
 
+const uint8_t *assembly_place_of(const struct assembly *assembly, const struct segment *segment)
+{
+	const struct event *event = assembly->latest;
+	const struct part *part;
+
+	if (event == NULL || event->id != segment->event_id)
+		event = event_find(assembly, segment->event_id);
+	if (event == NULL || is_end_of_run(event))
+		return NULL;
+	part = &event_parts(assembly, event)[segment->source];
+	if (part->length != segment->length)
+		return NULL;
+	return room_of(assembly, event, part) + block_prefix(assembly) + segment->offset;
+}
+
 // Writes the MFP header of an opaque block: its number of fragments is 0, and the bytes follow it.
 static void frame_opaque(const struct assembly *assembly, const struct event *event,
 			 uint32_t source, uint8_t *room, uint32_t length)

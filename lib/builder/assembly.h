@@ -140,6 +140,11 @@ void assembly_destroy(struct assembly *assembly);
 uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment, uint64_t now,
 			enum segment_cause *cause);
 
+// Returns the place that assembly_admit() gives the segment, if its block has begun and nothing is
+// wrong with it; NULL if it has not begun. Nothing changes: the caller fetches the place into the
+// cache, and does not write there.
+const uint8_t *assembly_place_of(const struct assembly *assembly, const struct segment *segment);
+
 // Counts a segment as refused, under the cause.
 void assembly_refuse(struct assembly *assembly, const struct segment *segment,
 		     enum segment_cause cause);

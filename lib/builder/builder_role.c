@@ -82,7 +82,7 @@ static bool should_wait_for_grant(struct builder *builder, uint64_t now)
 
 // Places one segment, or counts it as refused. Returns false if the segment must wait for a slot.
 static bool place(struct builder *builder, const struct input *input, struct rte_mbuf *mbuf,
-		  uint64_t now)
+		  struct copy_next next, uint64_t now)
 {
 	bool granted = builder->parameters.to_control != NULL;
 	const struct segment *segment = mbuf_segment(mbuf);
@@ -100,7 +100,7 @@ static bool place(struct builder *builder, const struct input *input, struct rte
 			assembly_refuse(assembly, segment, cause);
 	}
 	if (likely(to != NULL)) {
-		mbuf_copy_payload(to, mbuf, segment);
+		mbuf_copy_payload(to, mbuf, segment, next);
 		if (assembly_commit(assembly, segment))
 			assembly_complete(assembly, rte_rdtsc());
 	}
@@ -121,14 +121,28 @@ static void account_wait(struct builder *builder, uint64_t now)
 
 // Places the blocks of an mbuf, which usually has one. Returns false if one must wait for a slot.
 static bool place_all(struct builder *builder, const struct input *input, struct rte_mbuf *mbuf,
-		      uint64_t now)
+		      struct copy_next next, uint64_t now)
 {
 	do {
-		if (!place(builder, input, mbuf, now))
+		if (!place(builder, input, mbuf, next, now))
 			return false;
 	} while (
 	    bundle_next(mbuf, mbuf_segment(mbuf), builder->parameters.sources, &builder->packing));
 	return true;
+}
+
+// Where the bytes of a segment are, and their place if that is known.
+__attribute__((noinline)) static struct copy_next copy_of(const struct builder *builder,
+							  struct rte_mbuf *mbuf)
+{
+	const struct segment *segment = mbuf_segment(mbuf);
+	uint32_t offset;
+	const struct rte_mbuf *part = mbuf_payload(mbuf, segment, &offset);
+
+	return (struct copy_next){
+		.from = rte_pktmbuf_mtod_offset(part, const uint8_t *, offset),
+		.to = assembly_place_of(builder->assembly, segment),
+	};
 }
 
 // Places or refuses the segments that were taken from a link, up to the first one that must wait.
@@ -139,11 +153,15 @@ static unsigned place_taken(struct builder *builder, struct input *input, uint64
 	bool waits = false;
 
 	for (; input->at < input->n_taken && !waits; input->at += !waits) {
-		unsigned next = input->at + 1;
+		unsigned left = input->n_taken - input->at;
+		struct rte_mbuf **mbufs = input->taken + input->at;
+		struct copy_next next = COPY_NEXT_UNKNOWN;
 
-		if (next < input->n_taken)
-			rte_prefetch0(mbuf_segment(input->taken[next]));
-		waits = !place_all(builder, input, input->taken[input->at], now);
+		if (left > 2)
+			rte_prefetch0(mbuf_segment(mbufs[2]));
+		if (left > 1 && mbuf_segment(mbufs[1])->size >= COPY_AHEAD_LEAST)
+			next = copy_of(builder, mbufs[1]);
+		waits = !place_all(builder, input, mbufs[0], next, now);
 	}
 	rte_pktmbuf_free_bulk(input->taken + first, input->at - first);
 	builder->n_blocked += (unsigned)waits - (unsigned)input->blocked;

@@ -7,8 +7,8 @@
 
 #include <rte_branch_prediction.h>
 #include <rte_mbuf.h>
-#include <rte_memcpy.h>
 
+#include "packet/copy_ahead.h"
 #include "packet/segment.h"
 
 // Private area of every mbuf of evb's pools, bytes.
@@ -22,21 +22,32 @@ static inline struct segment *mbuf_segment(struct rte_mbuf *mbuf)
 	return rte_mbuf_to_priv(mbuf);
 }
 
-// Copies the payload of the segment in an mbuf, which may be in several parts.
-static inline void mbuf_copy_payload(uint8_t *to, const struct rte_mbuf *mbuf,
-				     const struct segment *segment)
+// The part of an mbuf, which may have several, in which the payload of the segment begins. *offset:
+// where it begins there.
+static inline const struct rte_mbuf *mbuf_payload(const struct rte_mbuf *mbuf,
+						  const struct segment *segment, uint32_t *offset)
 {
-	uint32_t offset = segment->payload, left = segment->size;
-
-	while (offset >= mbuf->data_len) {
-		offset -= mbuf->data_len;
+	*offset = segment->payload;
+	while (*offset >= mbuf->data_len) {
+		*offset -= mbuf->data_len;
 		mbuf = mbuf->next;
 	}
+	return mbuf;
+}
+
+// Copies the payload of the segment in an mbuf. next: as for copy_ahead().
+static inline void mbuf_copy_payload(uint8_t *to, const struct rte_mbuf *mbuf,
+				     const struct segment *segment, struct copy_next next)
+{
+	uint32_t offset, left = segment->size;
+
+	mbuf = mbuf_payload(mbuf, segment, &offset);
 	for (;;) {
 		uint32_t n = RTE_MIN(left, (uint32_t)mbuf->data_len - offset);
 
-		rte_memcpy(to, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, offset), n);
 		left -= n;
+		copy_ahead(to, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, offset), n,
+			   left == 0 ? next : COPY_NEXT_UNKNOWN);
 		if (likely(left == 0))
 			return;
 		to += n;

@@ -57,7 +57,7 @@ static bool place(struct port_store *store, struct rte_mbuf *mbuf)
 	to = block_assembly_admit(&store->assembly, segment, source, &cause);
 	if (unlikely(to == NULL))
 		return cause != SEGMENT_STORE_FULL || !store->holds_back;
-	mbuf_copy_payload(to, mbuf, segment);
+	mbuf_copy_payload(to, mbuf, segment, COPY_NEXT_UNKNOWN);
 	block_assembly_commit(&store->assembly, segment, source);
 	return true;
 }

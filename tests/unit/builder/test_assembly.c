@@ -119,6 +119,38 @@ static void segments__of_many_events_interleave(void **state)
 	workbench_close(&bench);
 }
 
+// A caller may ask for the place of a segment before it is admitted, at any time.
+static void place__is_known_once_the_block_has_begun(void **state)
+{
+	const struct segment segment = {
+		.event_id = 4, .event_index = 1, .offset = 100, .size = 50
+	};
+	struct segment next = segment, ends = segment;
+	enum segment_cause cause;
+	struct workbench bench;
+	struct block block;
+
+	(void)state;
+	open_standard(&bench);
+	block = block_mfp(&bench, 1, 4, 4);
+	next.length = ends.length = block.length;
+	next.source = 1;
+	ends.event_id = MFP_END_OF_RUN;
+	assert_null(assembly_place_of(bench.assembly, &next));
+	workbench_place(&bench, 0, 4, &block, 0, 10);
+	assert_null(assembly_place_of(bench.assembly, &next)); // another source's block
+	workbench_place(&bench, 1, 4, &block, 0, 10);
+	workbench_place(&bench, 1, 8, &block, 0, 10); // another event is the latest
+	assert_ptr_equal(assembly_place_of(bench.assembly, &next),
+			 assembly_admit(bench.assembly, &next, bench.now, &cause));
+	next.length++;
+	assert_null(assembly_place_of(bench.assembly, &next));
+	workbench_send_end(&bench, 0);
+	assert_null(assembly_place_of(bench.assembly, &ends));
+	block_free(&block);
+	workbench_close(&bench);
+}
+
 static void duplicate__changes_nothing(void **state)
 {
 	struct block block, other;
@@ -427,6 +459,7 @@ int main(void)
 		cmocka_unit_test(segments__in_random_order_make_the_event),
 		cmocka_unit_test(segments__of_one_byte_make_the_event),
 		cmocka_unit_test(segments__of_many_events_interleave),
+		cmocka_unit_test(place__is_known_once_the_block_has_begun),
 		cmocka_unit_test(duplicate__changes_nothing),
 		cmocka_unit_test(overlap__changes_nothing),
 		cmocka_unit_test(length__of_the_first_segment_holds),

@@ -202,7 +202,7 @@ static void see(struct bench *bench, struct seen *seen, struct rte_mbuf *mbuf,
 		seen->n_blocks++;
 		memcpy(expected, block.bytes, block.size);
 		mfp_patch_event_id(expected, segment.event_id);
-		mbuf_copy_payload(bytes, mbuf, &segment);
+		mbuf_copy_payload(bytes, mbuf, &segment, COPY_NEXT_UNKNOWN);
 		assert_memory_equal(bytes, expected, block.size);
 	} while (bundle_next(mbuf, &segment, bench->sources, &packing));
 	rte_pktmbuf_free(mbuf);

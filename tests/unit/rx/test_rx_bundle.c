@@ -67,7 +67,7 @@ static void take_blocks(struct rx_bench *bench, const unsigned *expected, unsign
 		assert_int_equal(segment->offset, 0);
 		assert_int_equal(segment->size, BLOCK_BYTES);
 		assert_int_equal(segment->length, BLOCK_BYTES);
-		mbuf_copy_payload(bytes, mbuf, segment);
+		mbuf_copy_payload(bytes, mbuf, segment, COPY_NEXT_UNKNOWN);
 		memset(wanted, (int)expected[i] + 1, sizeof(wanted));
 		assert_memory_equal(bytes, wanted, sizeof(bytes));
 	}
