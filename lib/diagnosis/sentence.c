@@ -7,7 +7,8 @@
 #include <string.h>
 
 // Appends to a text; what does not fit is replaced by "...".
-static void append(char text[DIAGNOSIS_TEXT_SIZE], const char *format, va_list list)
+__attribute__((format(printf, 2, 0))) static void append(char text[DIAGNOSIS_TEXT_SIZE],
+							 const char *format, va_list list)
 {
 	const size_t used = strlen(text), room = DIAGNOSIS_TEXT_SIZE - used;
 
