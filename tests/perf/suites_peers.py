@@ -9,12 +9,14 @@ import os
 import time
 
 import evbtest
+import peer_flesnet
 import peer_lseb
 from folded import MEMIF, OWN, VETH, Folded, Work, settle
-from runs import Table, Target, Unavailable
+from runs import Load, Table, Target, Unavailable
+from suites_build import SPREAD, Case, run_case, size_text
 from suites_cluster import NOTHING_LOST, need_root
 
-PEERS = {"lseb": "LSEB, TCP over the loopback"}
+PEERS = {"flesnet": "flesnet, ZeroMQ within a process", "lseb": "LSEB, TCP over the loopback"}
 CASES = {  # name: path, what consumers do with the bytes of an event
     "evb, memif, payload not read": (MEMIF, "none"),
     "evb, memif, each byte checked": (MEMIF, "check"),
@@ -22,6 +24,7 @@ CASES = {  # name: path, what consumers do with the bytes of an event
 }
 FASTEST = "evb, memif, each byte checked"
 TIMES = 5  # so much faster than LSEB, with each byte checked
+TIMES_ONE_PROCESS = 3  # so much faster than flesnet
 
 # The fragments of LSEB, as many blocks in the buffers of a source, and as many events in flight. Its
 # header of a fragment is part of its size.
@@ -44,11 +47,15 @@ def programs(settings):
     return found
 
 
-def _lseb(bench):
+def _program(bench, name, how):
     bench.need_two_cpus()
-    program = bench.peers.get("lseb")
-    if not program:
-        raise Unavailable("--peer lseb=PATH has to name its program (transport FI_TCP)")
+    if name not in bench.peers:
+        raise Unavailable(f"--peer {name}=PATH has to name its program ({how})")
+    return bench.peers[name]
+
+
+def _lseb(bench):
+    program = _program(bench, "lseb", "transport FI_TCP")
     with evbtest.Workspace() as work:
         return peer_lseb.measure(work, program, 1 if bench.quick else 2)
 
@@ -93,6 +100,20 @@ def _folded(bench, path, touch):
             "lost": lost, "wrong": sum(one["wrong"] + one["incomplete"] for one in found)}
 
 
+def _flesnet(bench, size):
+    program = _program(bench, "flesnet", "with tsclient beside it")
+    with evbtest.Workspace() as work:
+        return peer_flesnet.measure(work, program, size, 1 if bench.quick else peer_flesnet.SECONDS)
+
+
+def _one_process(bench, size):
+    """Sources, wire, builder and event ring in one process, and a consumer that reads each byte."""
+    load = Load(9000, peer_flesnet.INPUTS, peer_flesnet.TIMESLICE, size & ~7)
+    result = run_case(bench, Case(load, SPREAD, touch="all"))
+    return {"built": result["built"], "fragments": result["built"] / load.fragment,
+            "lost": result["lost"]}
+
+
 def beside(rows, reference):
     """The rows with `times`: their rate over that of the reference in the same round, as far as that
     was measured."""
@@ -100,8 +121,33 @@ def beside(rows, reference):
             for row, other in zip(rows, [*reference, *[None] * len(rows)])]
 
 
-def run_peers(bench):
-    """Sub-suite `peers`."""
+def _flesnet_table(bench):
+    sizes = {size_text(size): size for size in peer_flesnet.SIZES}
+    found, missing = bench.interleave({
+        **{f"flesnet, {name}": lambda size=size: _flesnet(bench, size) for name, size in sizes.items()},
+        **{f"evb, {name}": lambda size=size: _one_process(bench, size) for name, size in sizes.items()}})
+    table = Table(
+        f"peers: {peer_flesnet.INPUTS} sources and a builder in one process, events of "
+        f"{peer_flesnet.TIMESLICE} fragments of each source", [
+            ("built", "built", "Gb/s"), ("fragments", "fragments", "packets/s"),
+            ("times", "times flesnet", ""), ("lost", "lost", "")], [
+            "flesnet: two runs, the longer one without what the shorter one took; inputs and consumer "
+            "neither write nor read the content",
+            "evb: generator and rx on one CPU, the builder on the other, beside a consumer that reads "
+            "each byte"])
+    for name in sizes:
+        reference = found[f"flesnet, {name}"]
+        table.add(f"{PEERS['flesnet']}, {name}", reference, {"program": bench.peers.get("flesnet")},
+                  missing.get(f"flesnet, {name}"))
+        table.add(f"evb, {name}", beside(found[f"evb, {name}"], reference), {"fragment": name},
+                  missing.get(f"evb, {name}"), [
+                      NOTHING_LOST, *([Target(f"{TIMES_ONE_PROCESS} times flesnet", "times",
+                                              lambda times: times >= TIMES_ONE_PROCESS)]
+                                      if reference else [])])
+    return table
+
+
+def _lseb_table(bench):
     found, missing = bench.interleave({
         "lseb": lambda: _lseb(bench),
         **{name: lambda case=case: _folded(bench, *case) for name, case in CASES.items()}})
@@ -124,4 +170,9 @@ def run_peers(bench):
                       NOTHING_LOST, Target("nothing wrong", "wrong", lambda wrong: wrong == 0, True),
                       *([Target(f"{TIMES} times LSEB", "times", lambda times: times >= TIMES)]
                         if found["lseb"] and name == FASTEST else [])])
-    return [table]
+    return table
+
+
+def run_peers(bench):
+    """Sub-suite `peers`."""
+    return [_flesnet_table(bench), _lseb_table(bench)]

@@ -17,6 +17,7 @@ import evbtest
 import farm_points
 import instructions
 import machine
+import peer_flesnet
 import peer_lseb
 import runs
 import suites_cluster
@@ -394,9 +395,19 @@ def test_lseb__rates_that_it_prints():
                 {"built": 1e9, "fragments": 3e6}, "means of two nodes without the first report")
 
 
+def test_flesnet__rate_of_two_runs():
+    # 1000 timeslices of 4 x 100 x 1000 bytes in 2 s more, with 3 s more of CPU
+    found = peer_flesnet.rate(1007, [(1000, 1.5, 2.0), (2000, 3.5, 5.0)])
+    check_equal(found["built"], 2e8, "bytes per second")
+    check_equal(found["fragments"], 2e5, "microslices per second")
+    check_equal(found["cpu_gb"], 7.5, "CPU seconds per GB")
+    check_equal([peer_flesnet.more_of(1000, *times) for times in ((0, 4), (3.9, 4), (2, 10))],
+                [20_000, 2000, 6000], "timeslices of the next run")
+
+
 def test_peers__programs():
     check_equal(suites_peers.programs([f"lseb={sys.executable}"]), {"lseb": sys.executable}, "program")
-    for setting, part in {"lseb": "NAME=PATH", "other=/bin/sh": "one of lseb", "lseb=/": "is no program",
+    for setting, part in {"lseb": "NAME=PATH", "other=/bin/sh": "one of flesnet, lseb", "lseb=/": "is no program",
                           "lseb=": "is no program"}.items():
         check(part in _bad(suites_peers.programs, [setting]), setting)
 

@@ -278,7 +278,7 @@ function builderPanel() {
         group.regained ? h("span", { class: "caution" },
           `, ${show("count", group.regained)} taken back from dead ones`) : ""),
       h("span", { class: "value" }, show("count", group.released))))));
-  return list.length ? panel("Builders and consumers", "slots in use; events a second",
+  return list.length ? panel("Builders and consumers", "slots in use; events/s",
     ...list) : null;
 }
 
