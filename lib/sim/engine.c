@@ -424,12 +424,13 @@ bool sim_run(struct sim_engine *engine, uint64_t until)
 	engine->is_stopped = engine->error != NULL || until < engine->now;
 	while (!engine->is_stopped) {
 		const uint32_t number = take(engine, until);
-		struct event *event = &engine->events[number];
 		const struct handler *handler;
+		struct event *event;
 		uint32_t index, what;
 
 		if (number == NONE)
 			break;
+		event = &engine->events[number];
 		index = event->index;
 		what = event->what;
 		engine->now = event->time;
