@@ -141,6 +141,15 @@ static void add_idle_remedy(struct diagnosis_finding *finding, const struct diag
 		finding_remedy(finding, "see what its members wait for");
 }
 
+// A finding whose subject is the group, or its writer.
+static struct diagnosis_finding *begin_at_holder(struct diagnosis *to, const struct rule *rule,
+						 const struct diagnosis_group *group,
+						 const struct diagnosis_writer *writer)
+{
+	return writer != NULL ? finding_begin(to, rule, "%s", writer->role)
+			      : finding_begin(to, rule, "group %s", group->name);
+}
+
 void look_for_idle_groups(const struct diagnosis_facts *facts, const struct rule *rule,
 			  struct diagnosis *to)
 {
@@ -155,8 +164,7 @@ void look_for_idle_groups(const struct diagnosis_facts *facts, const struct rule
 		writer = writer_of(facts, group);
 		if (writer != NULL && writer->paused_ns >= PATIENCE_NS)
 			continue; // look_for_writers_without_room() names it
-		finding = finding_begin(to, rule, "%s%s", writer != NULL ? "" : "group ",
-					writer != NULL ? writer->role : group->name);
+		finding = begin_at_holder(to, rule, group, writer);
 		if (writer != NULL) {
 			finding_add(finding, "%s", writer->role);
 			finding_add_passing(finding, " has written nothing for ");
@@ -185,8 +193,7 @@ void look_for_slow_groups(const struct diagnosis_facts *facts, const struct rule
 		if (group == NULL || group->members == 0 || is_idle(group))
 			continue;
 		writer = writer_of(facts, group);
-		finding = finding_begin(to, rule, "%s%s", writer != NULL ? "" : "group ",
-					writer != NULL ? writer->role : group->name);
+		finding = begin_at_holder(to, rule, group, writer);
 		if (writer != NULL)
 			finding_add(finding, "%s", writer->role);
 		else
