@@ -5,6 +5,8 @@
 verbs_mfp.c sends event data to evb; rping, ib_send_bw and ib_write_bw, as Debian ships them, have
 rdma_server.c at the other end, which is evb's RoCE engines on a raw socket. Where the machine cannot
 be had, all is skipped.
+
+EVB_LONG_TESTS, and in CI: 2500 events in the place of 600, and 20 restarts of evb in that of 3.
 """
 
 import atexit
@@ -23,7 +25,8 @@ from evbtest import check, check_equal
 
 SOURCES = range(0x1001, 0x1005)
 SERVICE = 19523
-RESTARTS = 20 if evbtest.LONG else 4
+EVENTS = 2500 if evbtest.LONG else 600
+RESTARTS = 20 if evbtest.LONG else 3
 PORTS = {"rping": 7174, "perftest": 18515}
 GUEST_FILES = "/tmp/mfps"
 GUEST_ADDRESS6, PEER_ADDRESS6 = "fd77::a", "fd77::b"
@@ -91,12 +94,12 @@ def run_verbs(operation, events, slots=256, to=rxe.PEER_ADDRESS, **faults):
 
 
 def test_send():
-    run_verbs("send", 2500)
+    run_verbs("send", EVENTS)
     run_verbs("send_imm", 250)
 
 
 def test_write():
-    run_verbs("write_imm", 2500)
+    run_verbs("write_imm", EVENTS)
     run_verbs("write", 250)
 
 
@@ -109,14 +112,14 @@ def test_ipv6():
 
 def test_loss():
     """1 % of what either side sends is lost."""
-    run_verbs("send", 2500, outward=("loss", "1%"), inward=("loss", "1%"))
-    run_verbs("write_imm", 2500, outward=("loss", "1%"), inward=("loss", "1%"))
+    run_verbs("send", EVENTS, outward=("loss", "1%"), inward=("loss", "1%"))
+    run_verbs("write_imm", EVENTS, outward=("loss", "1%"), inward=("loss", "1%"))
 
 
 def test_reordering():
     faults = {"outward": ("delay", "1ms", "reorder", "5%")}
-    run_verbs("send", 2500, **faults)
-    run_verbs("write_imm", 2500, **faults)
+    run_verbs("send", EVENTS, **faults)
+    run_verbs("write_imm", EVENTS, **faults)
 
 
 def mfps_of(directory, found):
