@@ -25,7 +25,7 @@ bool tokens_make(struct tokens *tokens, uint32_t n, unsigned n_readouts)
 	};
 	tokens->tokens = calloc(n, sizeof(*tokens->tokens));
 	tokens->buckets = malloc(buckets * sizeof(*tokens->buckets));
-	tokens->uncredited = malloc(n * sizeof(*tokens->uncredited));
+	tokens->uncredited = malloc(buckets * sizeof(*tokens->uncredited));
 	tokens->readouts = calloc(n, 2 * tokens->words * sizeof(*tokens->readouts));
 	if (tokens->tokens == NULL || tokens->buckets == NULL || tokens->uncredited == NULL ||
 	    tokens->readouts == NULL)
@@ -59,10 +59,10 @@ static void leave_credits(struct tokens *tokens, uint32_t token)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < tokens->n_uncredited; i++) {
-		uint32_t other = tokens->uncredited[(tokens->uncredited_head + i) % tokens->n];
+		uint32_t other = tokens->uncredited[(tokens->uncredited_head + i) & tokens->mask];
 
 		if (other != token)
-			tokens->uncredited[(tokens->uncredited_head + n++) % tokens->n] = other;
+			tokens->uncredited[(tokens->uncredited_head + n++) & tokens->mask] = other;
 	}
 	tokens->n_uncredited = n;
 }
@@ -91,7 +91,8 @@ void tokens_grant(struct tokens *tokens, uint32_t token, uint64_t event, uint16_
 static void credit_later(struct tokens *tokens, uint32_t token)
 {
 	tokens->tokens[token].credited = false;
-	tokens->uncredited[(tokens->uncredited_head + tokens->n_uncredited++) % tokens->n] = token;
+	tokens->uncredited[(tokens->uncredited_head + tokens->n_uncredited++) & tokens->mask] =
+	    token;
 }
 
 void tokens_release(struct tokens *tokens, uint32_t token)
@@ -123,7 +124,7 @@ uint32_t tokens_next_credit(struct tokens *tokens)
 	if (tokens->n_uncredited == 0)
 		return TOKEN_NONE;
 	token = tokens->uncredited[tokens->uncredited_head];
-	tokens->uncredited_head = (tokens->uncredited_head + 1) % tokens->n;
+	tokens->uncredited_head = (tokens->uncredited_head + 1) & tokens->mask;
 	tokens->n_uncredited--;
 	tokens->tokens[token].credited = true;
 	return token;

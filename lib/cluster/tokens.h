@@ -52,7 +52,7 @@ struct tokens {
 	uint64_t *readouts;
 	unsigned words;    // of a bit set
 	uint32_t *buckets; // first token of each bucket of events, or TOKEN_NONE
-	uint32_t mask;
+	uint32_t mask;     // of buckets and of uncredited
 	struct hash_key hash_key;
 	// Free tokens whose credit has not been sent to the manager; FIFO.
 	uint32_t *uncredited;
