@@ -113,6 +113,19 @@ static void start_drain(struct cluster_manager *manager)
 	command_all(manager, CTRL_DRAIN, manager->end);
 }
 
+// A node that was silent when the run began to drain may return with events behind the end, which
+// an earlier manager had granted: they belong to the run.
+static void extend_end(struct cluster_manager *manager)
+{
+	const uint64_t announced = sched_announced(manager->sched);
+
+	if (announced <= manager->end)
+		return;
+	manager->end = announced;
+	if (manager->state == CTRL_DRAINING)
+		command_all(manager, CTRL_DRAIN, manager->end);
+}
+
 // Notes the state that a node of the run reports. A command of an earlier manager may have reached
 // only some nodes: the most advanced state counts. The run also drains if the node that had the
 // order was silent when this manager took over.
@@ -315,6 +328,7 @@ void manager_lead(struct cluster_manager *manager, uint64_t now)
 {
 	bool ended = sources_ended(manager);
 
+	extend_end(manager);
 	if (manager->state == CTRL_READY && manager->command_start && manager->renumbered == 0 &&
 	    manager_all_registered(manager, false) && is_fenced(manager, now))
 		start_run(manager);
