@@ -58,6 +58,17 @@ struct shift_windows_parameters config_shift_windows(const struct config *config
 	};
 }
 
+struct phase_gate_parameters config_phase_barrier(const struct config *config)
+{
+	const struct config_event_manager *manager = &config->event_manager;
+
+	return (struct phase_gate_parameters){
+		.distance = manager->sched.phase_barrier,
+		.longest_wait_ns = phase_gate_longest_wait(manager->heartbeat_timeout_ns,
+							   config->events.deadline_ns),
+	};
+}
+
 static enum on_wire_transport transport_of(const struct config *config)
 {
 	if (config->transport.kind == CONFIG_TRANSPORT_ROCE)

@@ -27,6 +27,7 @@
 #include "base/production.h"
 #include "cluster/manager.h"
 #include "config/fabric.h"
+#include "pacing/phase_gate.h"
 #include "pacing/readout_pace.h"
 #include "pacing/shift_windows.h"
 #include "packet/event_rules.h"
@@ -456,6 +457,9 @@ struct cluster_manager_parameters config_manager_parameters(const struct config 
 struct readout_pace_parameters config_readout_pace(const struct config *config);
 // Of a timed shift, otherwise send_ns is 0; the caller sets the rank and the ticks.
 struct shift_windows_parameters config_shift_windows(const struct config *config);
+
+// The barrier of the phases; the caller sets the ticks. Distance 0: none.
+struct phase_gate_parameters config_phase_barrier(const struct config *config);
 
 // Mode pull: the nodes that send to the builders of one node at one time, at most. 0: not limited.
 unsigned config_senders_at_once(const struct config *config);

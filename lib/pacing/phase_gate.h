@@ -9,7 +9,9 @@
 // them the least of it: the limit.
 //
 // A node for which the limit has not changed for longest_wait goes on without barrier, until it
-// changes: a manager or node that is dead costs one wait, and not one per phase.
+// changes: a manager or node that is dead costs one wait, and not one per phase. The wait ends
+// before the events of the phase reach their deadline at builders that have the data of other
+// nodes.
 //
 // The numbers of a manager say nothing about those of the next one. Each registration with a
 // manager begins a session; what belongs to an earlier one is not gated.
@@ -45,6 +47,13 @@ enum phase_gate_verdict {
 	PHASE_GATE_WAITS,
 	PHASE_GATE_LATE, // has waited for too long: the phase begins all the same
 };
+
+// The longest wait, ns: a node that is silent for heartbeat_timeout counts as dead, and half of the
+// deadline of an event is left for its data.
+static inline uint64_t phase_gate_longest_wait(uint64_t heartbeat_timeout_ns, uint64_t deadline_ns)
+{
+	return heartbeat_timeout_ns < deadline_ns / 2 ? heartbeat_timeout_ns : deadline_ns / 2;
+}
 
 struct phase_gate phase_gate_make(const struct phase_gate_parameters *parameters);
 

@@ -35,7 +35,7 @@ static const struct metric sent_metrics[] = {
 	COUNTER("held_phase", readout_counters, held_phase,
 		"polls in which phase_barrier held the next phase"),
 	COUNTER("phase_timeouts", readout_counters, phase_timeouts,
-		"phases that began after heartbeat_timeout, because phase_barrier did not open"),
+		"phases that began after their longest wait, because phase_barrier did not open"),
 	COUNTER("unreachable", readout_counters, unreachable,
 		"events not sent because the Ethernet address of their builder is unknown"),
 	COUNTER("gone", readout_counters, gone, "grants of events that are finished or unknown"),

@@ -402,6 +402,28 @@ static void event_manager__limits_the_nodes_that_send_in_pull(void **state)
 	assert_int_equal(senders_at_once("event_manager.mode=push", one, alone), 0);
 }
 
+static uint64_t longest_wait(const char *deadline, const char *timeout)
+{
+	struct config *config =
+	    load_node("b", ALL("event_manager.phase_barrier=3", deadline, timeout));
+	const struct phase_gate_parameters barrier = config_phase_barrier(config);
+
+	config_free(config);
+	assert_int_equal(barrier.distance, 3);
+	return barrier.longest_wait_ns;
+}
+
+static void event_manager__opens_the_phase_barrier_before_the_deadline(void **state)
+{
+	const char *timeout = "event_manager.heartbeat_timeout=250ms";
+
+	(void)state;
+	assert_int_equal(longest_wait("events.deadline=10s", timeout), 250000000);
+	assert_int_equal(longest_wait("events.deadline=80ms", timeout), 40000000);
+	// The default deadline is 100 ms more than the timeout.
+	assert_int_equal(longest_wait("events.deadline=auto", timeout), 175000000);
+}
+
 static void event_manager__holds_what_was_given(void **state)
 {
 	struct config *config = load_node(
@@ -661,6 +683,7 @@ int main(void)
 		cmocka_unit_test(sources__may_be_outside),
 		cmocka_unit_test(event_manager__defaults),
 		cmocka_unit_test(event_manager__limits_the_nodes_that_send_in_pull),
+		cmocka_unit_test(event_manager__opens_the_phase_barrier_before_the_deadline),
 		cmocka_unit_test(event_manager__holds_what_was_given),
 		cmocka_unit_test(event_manager__wrong),
 		cmocka_unit_test(event_manager__refused_by_the_scheduler),
