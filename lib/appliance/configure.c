@@ -4,7 +4,9 @@
 // Another configuration between two runs of one process. The node of the event manager judges the
 // file and asks all nodes. If each one can use it, the manager's node prepares with it, and then
 // refuses the configuration of the others, which prepare with the file that they have agreed on. So
-// a node does not need to learn in time that all have agreed.
+// a node does not need to learn in time that all have agreed. Where the manager is elected, no
+// manager can be elected with the file at first: a node prepares when it hears one that has the
+// file, and nodes vote only for candidates with their own configuration.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +131,9 @@ void configure_watch(struct appliance *appliance)
 	const char *reason = NULL;
 	struct control_file file;
 
-	if (control == NULL || !control_role_proposal(control, &file))
+	if (control != NULL && control_role_follows(control))
+		(void)configure_follows(appliance);
+	if (control == NULL || appliance->adopts || !control_role_proposal(control, &file))
 		return;
 	configure_forget(appliance);
 	appliance->agreed = judge(appliance, file.path, error);

@@ -132,9 +132,6 @@ static const char *fixed(const struct appliance *appliance)
 
 	if (role == NULL || !config_serves_several_runs(appliance->config))
 		return "the process serves one run: event_manager.runs many is needed";
-	if (cluster_elects(&appliance->config->cluster))
-		return "several nodes may be the event manager: start all nodes again with the "
-		       "file";
 	return control_role_manages(role) ? NULL : "this node is not the event manager";
 }
 

@@ -521,6 +521,7 @@ struct ctrl_heartbeat cluster_node_heartbeat(const struct cluster_node *node)
 		.events_open = view.tokens_used,
 		.has_lease = cluster_elects(node->cluster),
 	};
+	heartbeat.lease.config_hash = node->cluster->hash;
 	vote_state(&node->vote, &heartbeat.lease);
 	for (unsigned i = 0; i < node->n_builders; i++)
 		heartbeat.events_open += node->builders[i].is_open;

@@ -47,12 +47,26 @@ void cluster_node_follow(struct cluster_node *node, unsigned manager, uint32_t e
 	node_send_register(node);
 }
 
+// A manager with another configuration refuses this node, which ends with the reason. It may just
+// be about to take this node's configuration, as the others are: a process that has just started
+// waits for as long as it does not vote.
+static void join_to_be_refused(struct cluster_node *node, unsigned from,
+			       const struct ctrl_lease *lease, uint64_t now)
+{
+	if (lease->office == CTRL_OFFICE_HELD && now >= node->vote.from)
+		cluster_node_follow(node, from, lease->epoch);
+}
+
 void node_take_lease(struct cluster_node *node, unsigned from, const struct ctrl_lease *lease,
 		     uint64_t now)
 {
 	if (!cluster_elects(node->cluster) || from == node_self(node) ||
 	    from >= node->cluster->n_nodes || !node->cluster->nodes[from].manager)
 		return;
+	if (lease->config_hash != node->cluster->hash) {
+		join_to_be_refused(node, from, lease, now);
+		return;
+	}
 	if (vote_take(&node->vote, from, lease, now))
 		node->voted_for = (uint16_t)from;
 	if (lease->office == CTRL_OFFICE_HELD)

@@ -142,7 +142,8 @@ void office_received(struct office *office, unsigned peer, const struct ctrl_rec
 {
 	struct ctrl_heartbeat heartbeat;
 
-	if (ctrl_get_heartbeat(record, &heartbeat) == WIRE_OK && heartbeat.has_lease)
+	if (ctrl_get_heartbeat(record, &heartbeat) == WIRE_OK && heartbeat.has_lease &&
+	    heartbeat.lease.config_hash == office->system->hash)
 		election_received(&office->election, peer, &heartbeat.lease, now);
 }
 

@@ -53,6 +53,7 @@ void office_fenced(struct office *office, uint64_t now);
 void office_end_term(struct office *office, uint64_t now);
 
 // Handles a heartbeat of another node. The caller passes it to the manager and to the node, too.
+// Nodes with another configuration neither vote for this node nor compete with it.
 void office_received(struct office *office, unsigned peer, const struct ctrl_record *record,
 		     uint64_t now);
 

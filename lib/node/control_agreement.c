@@ -2,7 +2,10 @@
 // Copyright (c) 2026, the evb authors
 //
 // Agreement of all nodes on another configuration file, between two runs. The manager asks each
-// node in session; a node's control thread judges the file, and the role passes on its verdict.
+// node in session; a node's control thread judges the file, and the role passes on its verdict. If
+// all have agreed, the manager's process begins to use the file. The only manager then refuses the
+// other nodes, which take the file for that reason. Where the manager is elected, nobody else is
+// elected with the file yet: a node takes it as soon as it hears another one that has it.
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +25,30 @@ static void set_step(atomic_int *step, enum command_step to)
 
 // --- on the manager's node ---
 
+static bool is_present(const struct control *control, unsigned node)
+{
+	struct control_state state;
+
+	return control_state(control->endpoint, node, control->now, &state) && state.connected &&
+	       !state.lost;
+}
+
+// The nodes need not be ready for the file any more, about which it has asked them.
+static void withdraw_file(struct control *control)
+{
+	const struct ctrl_configuration record = {
+		.request = control->asking.request,
+		.config_hash = control->system->hash,
+	};
+	uint8_t bytes[CTRL_CONFIGURATION_SIZE];
+
+	(void)ctrl_put_configuration(bytes, sizeof(bytes), &record);
+	for (unsigned i = 0; i < control->system->n_nodes; i++)
+		if (i != control->system->self && is_present(control, i))
+			control->transport.send(control->transport.context, i, bytes,
+						sizeof(bytes));
+}
+
 static void conclude(struct control *control, const char *node, const char *reason)
 {
 	struct control_asking *asking = &control->asking;
@@ -31,6 +58,9 @@ static void conclude(struct control *control, const char *node, const char *reas
 			 node != NULL ? "node " : "", node != NULL ? node : "",
 			 node != NULL ? ": " : "", reason);
 	asking->refused = reason != NULL;
+	if (asking->refused && asking->is_asked)
+		withdraw_file(control);
+	asking->is_asked = false;
 	asking->n_waits = 0;
 	set_step(&asking->step, COMMAND_FINISHED);
 }
@@ -41,14 +71,6 @@ static bool is_excluded(const struct control *control, unsigned node)
 
 	cluster_manager_node(control->manager, node, &state);
 	return state.excluded;
-}
-
-static bool is_present(const struct control *control, unsigned node)
-{
-	struct control_state state;
-
-	return control_state(control->endpoint, node, control->now, &state) && state.connected &&
-	       !state.lost;
 }
 
 // Whether nothing of a run is in progress, and no node is missing.
@@ -85,6 +107,7 @@ static void ask_all(struct control *control)
 	snprintf(record.path, sizeof(record.path), "%s", asking->file.path);
 	(void)ctrl_put_configuration(bytes, sizeof(bytes), &record);
 	asking->since = control->now;
+	asking->is_asked = true;
 	for (unsigned i = 0; i < control->system->n_nodes; i++) {
 		asking->waits[i] = i != control->system->self && is_present(control, i);
 		if (!asking->waits[i])
@@ -147,7 +170,14 @@ static void take_configuration(struct control *control, unsigned from,
 	struct cluster_node_view view;
 
 	if (ctrl_get_configuration(record, &received) != WIRE_OK ||
-	    from != cluster_node_manager(control->node) || step_of(&asked->step) != COMMAND_NONE)
+	    from != cluster_node_manager(control->node))
+		return;
+	asked->agreed = 0;
+	if (received.config_hash == control->system->hash) {
+		asked->is_void |= received.request == asked->request;
+		return;
+	}
+	if (step_of(&asked->step) != COMMAND_NONE)
 		return;
 	cluster_node_view(control->node, &view);
 	asked->request = received.request;
@@ -156,9 +186,37 @@ static void take_configuration(struct control *control, unsigned from,
 		respond(control, "it is in a run");
 		return;
 	}
+	asked->is_void = false;
 	asked->file.hash = received.config_hash;
 	snprintf(asked->file.path, sizeof(asked->file.path), "%s", received.path);
 	set_step(&asked->step, COMMAND_REQUESTED);
+}
+
+// The hash of the configuration of a node that asks for votes or to be registered; else 0.
+static uint64_t hash_of(const struct ctrl_record *record)
+{
+	struct ctrl_heartbeat heartbeat;
+	struct ctrl_register received;
+
+	if (ctrl_get_heartbeat(record, &heartbeat) == WIRE_OK && heartbeat.has_lease)
+		return heartbeat.lease.config_hash;
+	return ctrl_get_register(record, &received) == WIRE_OK ? received.config_hash : 0;
+}
+
+// Whether the sender has the file on which this node has agreed. What it sends is not for the
+// manager and the node of now: they would refuse it.
+static bool shows_file(struct control *control, const struct ctrl_record *record)
+{
+	struct control_asked *asked = &control->asked;
+	struct cluster_node_view view;
+
+	if (asked->agreed == 0 || !control_elects(control) || hash_of(record) != asked->agreed)
+		return false;
+	cluster_node_view(control->node, &view);
+	if (view.run != 0)
+		return false;
+	atomic_store_explicit(&asked->follows, true, memory_order_release);
+	return true;
 }
 
 // --- both ---
@@ -166,6 +224,8 @@ static void take_configuration(struct control *control, unsigned from,
 bool control_agreement_record(struct control *control, unsigned from,
 			      const struct ctrl_record *record)
 {
+	if (shows_file(control, record))
+		return true;
 	if (record->type == CTRL_CONFIGURATION)
 		take_configuration(control, from, record);
 	else if (record->type == CTRL_AGREEMENT)
@@ -188,6 +248,7 @@ void control_agreement_poll(struct control *control)
 	if (step_of(&asked->step) != COMMAND_FINISHED)
 		return;
 	respond(control, asked->refused ? asked->reason : NULL);
+	asked->agreed = asked->refused || asked->is_void ? 0 : asked->file.hash;
 	set_step(&asked->step, COMMAND_NONE);
 }
 
@@ -228,6 +289,11 @@ bool control_role_proposal(const struct role *role, struct control_file *file)
 		return false;
 	*file = asked->file;
 	return true;
+}
+
+bool control_role_follows(const struct role *role)
+{
+	return atomic_load_explicit(&control_of(role)->asked.follows, memory_order_acquire);
 }
 
 void control_role_judge(struct role *role, const char *reason)

@@ -46,6 +46,7 @@ struct control_asking {
 	uint64_t since;            // ns
 	bool waits[EVB_MAX_NODES]; // for the verdict of the node
 	unsigned n_waits;
+	bool is_asked; // the nodes have been asked
 	bool refused;
 	char error[CONTROL_ERROR_SIZE];
 };
@@ -59,6 +60,11 @@ struct control_asked {
 	unsigned from;
 	bool refused;
 	char reason[CTRL_PATH_SIZE];
+	// Owned by the role. A node with the configuration of this hash, on which this node has
+	// agreed, shows that the others take it. 0: none.
+	uint64_t agreed;
+	bool is_void;        // the manager has dropped the file while this node judged it
+	atomic_bool follows; // some node has it: this one is to take it
 };
 
 struct control {

@@ -176,6 +176,10 @@ enum control_role_answer control_role_agreement(struct role *role, char *error);
 bool control_role_proposal(const struct role *role, struct control_file *file);
 void control_role_judge(struct role *role, const char *reason);
 
+// Where the manager is elected, on a node that has agreed: whether another node has the file, so
+// that this one is to take it. Control thread.
+bool control_role_follows(const struct role *role);
+
 // The clock of the role, in ns: that of the times in the views below. Any thread.
 uint64_t control_role_now(const struct role *role);
 

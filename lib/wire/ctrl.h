@@ -286,7 +286,7 @@ const char *ctrl_command_name(unsigned command);
 #define CTRL_DONE_SIZE(n_words)    (48u + 8u * (n_words))
 #define CTRL_RELEASE_SIZE          16u
 #define CTRL_HEARTBEAT_SIZE(n)     (32u + 24u * (n)) // without a lease
-#define CTRL_LEASE_SIZE            32u
+#define CTRL_LEASE_SIZE            40u
 #define CTRL_HEARTBEAT_MOST        (CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS) + CTRL_LEASE_SIZE)
 #define CTRL_MEMBER_SIZE           32u
 #define CTRL_THROTTLE_SIZE         16u

@@ -137,20 +137,58 @@ def test_node_away():
                 process.kill()
 
 
+def test_elected():
+    """The manager is elected: all nodes take another file, whoever is in office. A file that a node
+    refuses is forgotten by the others: a process that has it changes nothing. A node that was not
+    there is refused with the file of before."""
+    with evbtest.Workspace() as work:
+        first = several(work)
+        first["nodes"][1]["manager"] = True
+        # No node takes over because the other one waits for the CPU.
+        first["event_manager"]["heartbeat_timeout"] = "2s"
+        second = with_generators(first, events=PUSHED, rate=200)
+        third = with_generators(appliance.merged(first, {"event_manager": {"mode": "pull"}}),
+                                events=PULLED, rate=150)
+        expected = {11: all_sent(work, second, PUSHED), 12: all_sent(work, third, PULLED)}
+        hidden = work.folder("hidden")
+        with cluster.System(work, first, launcher=("unshare", "-m", "sh", "-c", HIDDEN_FROM_B,
+                                                   hidden)) as system:
+            system.start()
+            changed = Changed(work, system, hidden)
+            wait_until_ready(system, 11)
+            changed.refuse(changed.write(with_generators(first, seed=9), hidden=True),
+                           "cannot be opened: No such file or directory")
+            taken = changed.configure(second, 11)
+            run_to_the_end(system, 11)
+            system.processes["a"].kill()
+            system.nodes.remove("a")
+            wait_until_ready(system, 12)
+            system.wait_for(lambda status: "system" in status, "b is in office", "b")
+            refused = system.launch("a")
+            check_equal(refused.finish().status, 1, refused.describe())
+            check("its configuration is not the manager's" in refused.errors(), refused.describe())
+            system.nodes.insert(0, "a")
+            system.file = taken
+            system.start("a")
+            wait_until_ready(system, 12)
+            changed.configure(third, 12)
+            run_to_the_end(system, 12)
+            for run, events in expected.items():
+                check_run(work, system, run, events)
+            end_all(system)
+
+
 def test_fixed():
-    """One run, or several managers."""
+    """One run."""
     with evbtest.Workspace() as work:
         one = several(work)
         one["event_manager"]["runs"] = "one"
-        elected = several(work)
-        elected["nodes"][1]["manager"] = True
-        for configuration, why in ((one, "event_manager.runs many is needed"),
-                                   (elected, "several nodes may be the event manager")):
-            with cluster.System(work, configuration) as system:
-                system.start()
-                check_refused(system, ("configure", system.file), why, node="a")
-                for process in system.processes.values():
-                    process.kill()
+        with cluster.System(work, one) as system:
+            system.start()
+            check_refused(system, ("configure", system.file), "event_manager.runs many is needed",
+                          node="a")
+            for process in system.processes.values():
+                process.kill()
 
 
 if __name__ == "__main__":

@@ -92,7 +92,8 @@ static void get__every_field_of_leases(void **state)
 			   .given_up = 7,
 			   .voted_epoch = 8,
 			   .stamp = UINT64_MAX - 1,
-			   .voted_stamp = 9 },
+			   .voted_stamp = 9,
+			   .config_hash = UINT64_MAX - 2 },
 	};
 	uint8_t bytes[CTRL_HEARTBEAT_MOST];
 	size_t size = ctrl_put_heartbeat(bytes, sizeof(bytes), &sent);
@@ -110,6 +111,7 @@ static void get__every_field_of_leases(void **state)
 	assert_int_equal(h.lease.voted_epoch, 8);
 	assert_int_equal(h.lease.stamp, UINT64_MAX - 1);
 	assert_int_equal(h.lease.voted_stamp, 9);
+	assert_int_equal(h.lease.config_hash, UINT64_MAX - 2);
 	// The first byte of a lease is its office.
 	bytes[CTRL_HEARTBEAT_SIZE(1)] = CTRL_N_OFFICES;
 	assert_int_equal(ctrl_get_heartbeat(&record, &h), WIRE_UNSUPPORTED);
