@@ -162,12 +162,31 @@ static void respond(struct control *control, const char *reason)
 				ctrl_put_agreement(bytes, sizeof(bytes), &record));
 }
 
+// Passes a file to the control thread, unless a run has begun.
+static void begin_to_judge(struct control *control, unsigned from,
+			   const struct ctrl_configuration *received)
+{
+	struct control_asked *asked = &control->asked;
+	struct cluster_node_view view;
+
+	cluster_node_view(control->node, &view);
+	asked->request = received->request;
+	asked->from = from;
+	asked->is_void = false;
+	if (view.run != 0 || control->parameters.node.cluster.prepared_run == 0) {
+		respond(control, "it is in a run");
+		return;
+	}
+	asked->file.hash = received->config_hash;
+	snprintf(asked->file.path, sizeof(asked->file.path), "%s", received->path);
+	set_step(&asked->step, COMMAND_REQUESTED);
+}
+
 static void take_configuration(struct control *control, unsigned from,
 			       const struct ctrl_record *record)
 {
 	struct control_asked *asked = &control->asked;
 	struct ctrl_configuration received;
-	struct cluster_node_view view;
 
 	if (ctrl_get_configuration(record, &received) != WIRE_OK ||
 	    from != cluster_node_manager(control->node))
@@ -175,21 +194,27 @@ static void take_configuration(struct control *control, unsigned from,
 	asked->agreed = 0;
 	if (received.config_hash == control->system->hash) {
 		asked->is_void |= received.request == asked->request;
-		return;
+		asked->has_next &= received.request != asked->next.request;
+	} else if (step_of(&asked->step) != COMMAND_NONE) {
+		asked->has_next = true;
+		asked->next_from = from;
+		asked->next = received;
+	} else {
+		begin_to_judge(control, from, &received);
 	}
-	if (step_of(&asked->step) != COMMAND_NONE)
-		return;
-	cluster_node_view(control->node, &view);
-	asked->request = received.request;
-	asked->from = from;
-	if (view.run != 0 || control->parameters.node.cluster.prepared_run == 0) {
-		respond(control, "it is in a run");
-		return;
-	}
-	asked->is_void = false;
-	asked->file.hash = received.config_hash;
-	snprintf(asked->file.path, sizeof(asked->file.path), "%s", received.path);
-	set_step(&asked->step, COMMAND_REQUESTED);
+}
+
+static void end_judgement(struct control *control)
+{
+	struct control_asked *asked = &control->asked;
+
+	respond(control, asked->refused ? asked->reason : NULL);
+	if (!asked->refused && !asked->is_void && !asked->has_next)
+		asked->agreed = asked->file.hash;
+	set_step(&asked->step, COMMAND_NONE);
+	if (asked->has_next)
+		begin_to_judge(control, asked->next_from, &asked->next);
+	asked->has_next = false;
 }
 
 // The hash of the configuration of a node that asks for votes or to be registered; else 0.
@@ -245,11 +270,8 @@ void control_agreement_poll(struct control *control)
 		else
 			give_up_late(control);
 	}
-	if (step_of(&asked->step) != COMMAND_FINISHED)
-		return;
-	respond(control, asked->refused ? asked->reason : NULL);
-	asked->agreed = asked->refused || asked->is_void ? 0 : asked->file.hash;
-	set_step(&asked->step, COMMAND_NONE);
+	if (step_of(&asked->step) == COMMAND_FINISHED)
+		end_judgement(control);
 }
 
 // --- control thread ---

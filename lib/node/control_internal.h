@@ -63,7 +63,10 @@ struct control_asked {
 	// Owned by the role. A node with the configuration of this hash, on which this node has
 	// agreed, shows that the others take it. 0: none.
 	uint64_t agreed;
-	bool is_void;        // the manager has dropped the file while this node judged it
+	bool is_void;  // the manager has withdrawn the file while this node judged it
+	bool has_next; // the manager asks about another one meanwhile
+	unsigned next_from;
+	struct ctrl_configuration next;
 	atomic_bool follows; // some node has it: this one is to take it
 };
 
