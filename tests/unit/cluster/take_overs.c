@@ -187,3 +187,27 @@ void drain_ends_before_what_a_silent_node_has(struct farm *farm)
 		farm_broken(farm, "the silent node has nothing behind the end, %ju",
 			    (uintmax_t)end);
 }
+
+// The next process of the manager's node has another configuration. The others elect one of them as
+// soon as if it were not there, and this one refuses it.
+void manager_returns_with_another_configuration(struct farm *farm)
+{
+	for (unsigned i = 0; i < TIMES; i++) {
+		const unsigned node = farm->manager;
+		uint64_t *hash = &farm->configs[node]->cluster.hash;
+		const char *why = NULL;
+
+		farm_kill(farm, node);
+		++*hash;
+		farm_start(farm, node);
+		expect_take_over(farm, node, most(farm));
+		farm_run(farm, SECOND);
+		if (!cluster_node_ended(farm->nodes[node].node, &why) || why == NULL)
+			farm_broken(farm, "node %u, with another configuration, is not refused",
+				    node);
+		farm_kill(farm, node);
+		--*hash;
+		farm_start(farm, node);
+		farm_run(farm, 500 * MS + farm_below(farm, 500 * MS));
+	}
+}

@@ -16,3 +16,4 @@ void successor_is_lost_too(struct farm *farm);
 void manager_in_office_is_killed_in_the_drain(struct farm *farm);
 void drain_reaches_one_node(struct farm *farm);
 void drain_ends_before_what_a_silent_node_has(struct farm *farm);
+void manager_returns_with_another_configuration(struct farm *farm);
