@@ -44,6 +44,52 @@ void sim_builder_set_time(struct sim_builder *builder, struct sim_slot *slot, ui
 		builder->due = at;
 }
 
+// --- expected events, in the order of their grants ---
+
+static void expect_last(struct sim_builder *builder, struct sim_slot *slot)
+{
+	slot->expected = true;
+	slot->older = builder->newest;
+	slot->newer = NO_SLOT;
+	if (builder->newest != NO_SLOT)
+		builder->slots[builder->newest].newer = sim_builder_index(builder, slot);
+	else
+		builder->oldest = sim_builder_index(builder, slot);
+	builder->newest = sim_builder_index(builder, slot);
+}
+
+static void end_expectation(struct sim_builder *builder, struct sim_slot *slot)
+{
+	if (!slot->expected)
+		return;
+	slot->expected = false;
+	if (slot->older != NO_SLOT)
+		builder->slots[slot->older].newer = slot->newer;
+	else
+		builder->oldest = slot->newer;
+	if (slot->newer != NO_SLOT)
+		builder->slots[slot->newer].older = slot->older;
+	else
+		builder->newest = slot->older;
+}
+
+// All sources that take part have sent a later event: the deadline of the earlier ones begins.
+static void overtake(struct sim_builder *builder, const struct sim_slot *complete, uint64_t now)
+{
+	if (complete->serial > builder->newest_granted)
+		builder->newest_granted = complete->serial;
+	while (builder->oldest != NO_SLOT) {
+		struct sim_slot *slot = &builder->slots[builder->oldest];
+
+		if (slot->serial >= builder->newest_granted)
+			return;
+		end_expectation(builder, slot);
+		sim_builder_set_time(builder, slot, now + builder->rules->deadline);
+	}
+}
+
+// --- begin and end of slots ---
+
 struct sim_slot *sim_builder_open(struct sim_builder *builder, uint64_t event, bool granted,
 				  uint64_t now)
 {
@@ -59,7 +105,10 @@ struct sim_slot *sim_builder_open(struct sim_builder *builder, uint64_t event, b
 		.row = POOL_NONE,
 		.state = SIM_SLOT_OPEN,
 		.granted = granted,
+		.serial = builder->n_opened++,
 	};
+	if (granted)
+		expect_last(builder, slot);
 	sim_builder_set_time(builder, slot, now + patience_of(builder));
 	builder->hints[event & builder->hint_mask] = sim_builder_index(builder, slot);
 	builder->n_used++;
@@ -85,6 +134,7 @@ void sim_builder_release(struct sim_builder *builder, struct sim_slot *slot, uin
 	};
 
 	drop_row(builder, slot);
+	end_expectation(builder, slot);
 	slot->state = SIM_SLOT_FREE;
 	builder->n_used--;
 	builder->n_ungranted -= !slot->granted;
@@ -102,33 +152,6 @@ static void discard_incomplete(struct sim_builder *builder, struct sim_slot *slo
 	built->slot = NO_SLOT;
 	builder->rules->tell(builder->context, built);
 	sim_builder_release(builder, slot, 0);
-}
-
-static void close_event(struct sim_builder *builder, struct sim_slot *slot, uint64_t now)
-{
-	const struct sim_builder_rules *rules = builder->rules;
-	const uint32_t n_missing = rules->n_sources - slot->n_whole;
-	struct message built = {
-		.kind = MESSAGE_BUILT,
-		.event = slot->event,
-		.bytes =
-		    slot->bytes + (uint64_t)(rules->n_sources - slot->n_begun) * rules->error_size,
-		.slot = sim_builder_index(builder, slot),
-		.n_missing = (uint16_t)n_missing,
-		.flags = slot->granted ? 0 : MESSAGE_UNGRANTED,
-	};
-
-	drop_row(builder, slot);
-	builder->closed[slot->event & builder->closed_mask] = slot->event + 1;
-	slot->incomplete = n_missing > 0;
-	if (n_missing == 0)
-		histogram_add(rules->built, now - slot->first);
-	if (slot->incomplete && rules->discards) {
-		discard_incomplete(builder, slot, &built);
-		return;
-	}
-	slot->state = SIM_SLOT_HELD;
-	rules->tell(builder->context, &built);
 }
 
 // Whether an event lacks no other blocks than those of sources that take no part in it.
@@ -149,6 +172,36 @@ static bool lacks_none(const struct sim_builder *builder, const struct sim_slot 
 		    slot->event >= builder->from[rules->node_of_source[i]])
 			return false;
 	return true;
+}
+
+static void close_event(struct sim_builder *builder, struct sim_slot *slot, uint64_t now)
+{
+	const struct sim_builder_rules *rules = builder->rules;
+	const uint32_t n_missing = rules->n_sources - slot->n_whole;
+	struct message built = {
+		.kind = MESSAGE_BUILT,
+		.event = slot->event,
+		.bytes =
+		    slot->bytes + (uint64_t)(rules->n_sources - slot->n_begun) * rules->error_size,
+		.slot = sim_builder_index(builder, slot),
+		.n_missing = (uint16_t)n_missing,
+		.flags = slot->granted ? 0 : MESSAGE_UNGRANTED,
+	};
+
+	if (slot->granted && lacks_none(builder, slot))
+		overtake(builder, slot, now);
+	end_expectation(builder, slot);
+	drop_row(builder, slot);
+	builder->closed[slot->event & builder->closed_mask] = slot->event + 1;
+	slot->incomplete = n_missing > 0;
+	if (n_missing == 0)
+		histogram_add(rules->built, now - slot->first);
+	if (slot->incomplete && rules->discards) {
+		discard_incomplete(builder, slot, &built);
+		return;
+	}
+	slot->state = SIM_SLOT_HELD;
+	rules->tell(builder->context, &built);
 }
 
 void sim_builder_judge(struct sim_builder *builder, struct sim_slot *slot, uint64_t now)
@@ -173,6 +226,7 @@ static bool make_row(struct sim_builder *builder, struct sim_slot *slot, uint64_
 		return false;
 	memset(pool_at(rules->rows, slot->row), 0, rules->n_sources * sizeof(uint32_t));
 	slot->first = now;
+	end_expectation(builder, slot);
 	sim_builder_set_time(builder, slot, now + rules->deadline);
 	return true;
 }
@@ -336,6 +390,8 @@ bool sim_builder_make(struct sim_builder *builder, const struct sim_builder_rule
 		.closed = calloc(n_closed, sizeof(*builder->closed)),
 		.closed_mask = n_closed - 1,
 		.workers_free = calloc(rules->consumer.n_workers, sizeof(*builder->workers_free)),
+		.oldest = NO_SLOT,
+		.newest = NO_SLOT,
 		.due = UINT64_MAX,
 		.consumer_ns = rules->consumer.mean_ns,
 		.random = random,

@@ -10,6 +10,9 @@
 // A builder can be paused, as its thread can: messages and segments wait then, without a limit, and
 // are handled in this order when it goes on.
 //
+// A granted event of which nothing arrives waits for ten deadlines, or for one from the time on at
+// which an event that was granted later has all blocks: sources send in the order of the grants.
+//
 // Data for which there is no slot waits, and blocks the data behind it, for at most half of the
 // heartbeat timeout (builder_role.c).
 //
@@ -55,11 +58,14 @@ struct sim_slot {
 	uint64_t first;         // time of the first segment; 0: none
 	uint64_t bytes;         // of the built event
 	uint64_t payload, wire; // bytes of the blocks that are whole
+	uint64_t serial;        // number of events that were opened earlier
+	uint32_t older, newer;  // neighbours in the list of expected events
 	uint32_t row;           // of the received bytes, POOL_NONE: none
 	uint32_t n_begun;       // blocks
 	uint32_t n_whole;       // of these
 	uint8_t state;
 	bool granted;
+	bool expected; // granted, no segment has arrived, and not overtaken: in the list
 	bool incomplete;
 };
 
@@ -100,8 +106,11 @@ struct sim_builder {
 	struct sim_slot *slots;
 	uint32_t n_slots;
 	uint32_t spare, n_ungranted, n_used;
-	uint32_t *hints;  // [hint_mask + 1], by event: slot
-	uint64_t *closed; // [closed_mask + 1], by event: event + 1 that was closed last
+	uint32_t oldest, newest; // of the list of expected events; UINT32_MAX: it is empty
+	uint64_t n_opened;       // events
+	uint64_t newest_granted; // serial of a granted event that lacked nothing
+	uint32_t *hints;         // [hint_mask + 1], by event: slot
+	uint64_t *closed;        // [closed_mask + 1], by event: event + 1 that was closed last
 	uint32_t hint_mask, closed_mask;
 	uint64_t *from;         // [n_nodes]: first event in which its sources take part; NULL: all
 	uint64_t *workers_free; // [n_workers]: time from which a worker is free
