@@ -10,6 +10,7 @@
 #include "check_json.h"
 #include "compose.h"
 #include "schema.h"
+#include "simulation/simulation.h"
 
 #define MOST_PLANS 32u // of nodes of a system: a plan of each of hundreds takes too long
 
@@ -127,6 +128,20 @@ static int check_system(const struct arguments *arguments, const struct plan *pl
 	return list != NULL ? print_json(list) : 0;
 }
 
+// The network that `evb sim` would simulate.
+static int check_network(const struct config *config)
+{
+	const struct simulation_parameters parameters = { .fabric = &config->fabric,
+							  .path = config->path,
+							  .n_nodes = config->cluster.n_nodes };
+	char error[SIM_ERROR_SIZE];
+
+	if (simulation_check(&parameters, error))
+		return 0;
+	fprintf(stderr, "%s: %s\n", config->path, error);
+	return 1;
+}
+
 int cmd_check(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
@@ -142,7 +157,9 @@ int cmd_check(int argc, char **argv)
 	node = arguments.node != NULL ? arguments.node : CONFIG_MANAGER_NODE;
 	if (load(arguments.config, node, &arguments.overrides, &config, &plan) != 0)
 		return 1;
-	if (arguments.node == NULL && config->cluster.n_nodes > 1)
+	if (check_network(config) != 0)
+		status = 1;
+	else if (arguments.node == NULL && config->cluster.n_nodes > 1)
 		status = check_system(&arguments, plan);
 	else if (arguments.json)
 		status = print_json(check_json(plan));

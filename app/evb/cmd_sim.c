@@ -156,6 +156,7 @@ static struct simulation_result *simulate(const struct arguments *arguments,
 	    config->fabric.traffic.kind == SIM_TRAFFIC_SYSTEM && config->cluster.n_nodes > 0;
 	const struct simulation_parameters parameters = {
 		.fabric = &config->fabric,
+		.path = config->path,
 		.n_nodes = config->cluster.n_nodes,
 		.system = is_system ? &system : NULL,
 		.capture = arguments->pcap != NULL ? &capture : NULL,

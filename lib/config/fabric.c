@@ -114,9 +114,9 @@ static const struct config_key traffic_keys[] = {
 static OBJECT(traffic_object, traffic_keys);
 
 static const struct config_key fabric_keys[] = {
-	{ .name = "topology", WORDS("switch", "clos", "torus"), FIELD(config_fabric, topology),
-	  .standard = "switch",
-	  .help = "One switch, a folded Clos network, or a torus." },
+	{ .name = "topology", WORDS("switch", "clos", "torus", "graph"),
+	  FIELD(config_fabric, topology), .standard = "switch",
+	  .help = "One switch, a folded Clos network, a torus, or the network of a file." },
 	{ .name = "hosts", WHOLE(COUNT), RANGE(2, SIM_MAX_HOSTS), OR_AUTO(0),
 	  FIELD(config_fabric, hosts), .standard = "auto",
 	  .help = "auto: one per node; without nodes, as many as fit." },
@@ -138,15 +138,22 @@ static const struct config_key fabric_keys[] = {
 	{ .name = "planes", WHOLE(COUNT), RANGE(1, 1024), FIELD(config_fabric, planes),
 	  .standard = "1",
 	  .help = "In z." },
+	{ .name = "graph", TEXT_OR_EMPTY, FIELD(config_fabric, graph),
+	  .help = "File of the links, relative to this file; see simulation/graph.md." },
+	{ .name = "roots", .type = CONFIG_TYPE_NAMES, ELEMENTS(config_fabric, roots),
+	  RANGE(0, CONFIG_MAX_ROOTS),
+	  .help = "graph: switches on top, for paths up-down; absent: those far from the hosts." },
+	{ .name = "routes", TEXT_OR_EMPTY, FIELD(config_fabric, routes),
+	  .help = "File of the routes, relative to this file; instead of paths. See simulation/routes.md." },
 	{ .name = "host_order", WORDS("in-order", "shuffled"), FIELD(config_fabric, host_order),
 	  .standard = "in-order",
 	  .help = "Places of the hosts; shuffled: at random." },
 	{ .name = "link_rate", WHOLE(BIT_RATE), RANGE(GIGABIT / 1000, 10000 * GIGABIT),
 	  FIELD(config_fabric, link_rate), .standard = "100Gb/s",
-	  .help = "Rate of every link." },
+	  .help = "Rate of every link; graph: of those without one." },
 	{ .name = "link_delay", WHOLE(TIME), RANGE(0, SECOND), FIELD(config_fabric, link_delay_ns),
 	  .standard = "170ns",
-	  .help = "Delay of every link." },
+	  .help = "Delay of every link; graph: of those without one." },
 	{ .name = "paths", WORDS("shortest", "up-down", "dimension-order"),
 	  FIELD(config_fabric, paths), .standard = "shortest",
 	  .help = "Allowed paths." },
@@ -286,8 +293,32 @@ static int check_traffic(struct config_reader *reader, const struct config_fabri
 	return 0;
 }
 
+static int check_graph(struct config_reader *reader, const struct config_fabric *fabric)
+{
+	const bool is_graph = fabric->topology == CONFIG_TOPOLOGY_GRAPH;
+
+	if (is_graph && fabric->graph[0] == '\0')
+		return config_fail(config_at(reader, "fabric.graph"),
+				   "topology graph needs a file of links");
+	if (!is_graph && fabric->graph[0] != '\0')
+		return config_fail(config_at(reader, "fabric.graph"), "is for topology graph");
+	if (is_graph && fabric->hosts != 0)
+		return config_fail(config_at(reader, "fabric.hosts"),
+				   "the hosts are those of the graph");
+	if (fabric->n_roots > 0 && !is_graph)
+		return config_fail(config_at(reader, "fabric.roots"), "is for topology graph");
+	if (fabric->routes[0] != '\0' && fabric->paths != SIM_SHORTEST)
+		return config_fail(config_at(reader, "fabric.paths"),
+				   "the paths are those of fabric.routes");
+	if (fabric->n_roots > 0 && fabric->paths != SIM_UP_DOWN)
+		return config_fail(config_at(reader, "fabric.roots"), "is for paths up-down");
+	return 0;
+}
+
 int config_check_fabric(struct config_reader *reader, const struct config_fabric *fabric)
 {
+	if (check_graph(reader, fabric))
+		return -1;
 	if (fabric->pfc.xon >= fabric->pfc.xoff)
 		return config_fail(config_at(reader, "fabric.pfc.xon"), "is not below xoff");
 	if (fabric->paths == SIM_DIMENSION_ORDER && fabric->topology != CONFIG_TOPOLOGY_TORUS)

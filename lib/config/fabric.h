@@ -13,8 +13,14 @@
 #include "sim/traffic.h"
 
 #define CONFIG_MAX_FAULTS 32
+#define CONFIG_MAX_ROOTS  64
 
-enum config_topology { CONFIG_TOPOLOGY_SWITCH, CONFIG_TOPOLOGY_CLOS, CONFIG_TOPOLOGY_TORUS };
+enum config_topology {
+	CONFIG_TOPOLOGY_SWITCH,
+	CONFIG_TOPOLOGY_CLOS,
+	CONFIG_TOPOLOGY_TORUS,
+	CONFIG_TOPOLOGY_GRAPH, // of a file, config/graph.h
+};
 
 // Where the hosts are, by their numbers.
 enum config_host_order { CONFIG_HOSTS_IN_ORDER, CONFIG_HOSTS_SHUFFLED };
@@ -49,7 +55,11 @@ struct config_fabric {
 	uint32_t arity; // hosts per switch, of a Clos network per leaf
 	uint32_t levels;
 	double oversubscription;
-	uint32_t columns, rows, planes; // of a torus
+	uint32_t columns, rows, planes;              // of a torus
+	char graph[EVB_PATH_SIZE];                   // relative to the folder of the file
+	char roots[CONFIG_MAX_ROOTS][EVB_NAME_SIZE]; // switches of the graph, for paths up and down
+	unsigned n_roots;                            // 0: found by the hosts
+	char routes[EVB_PATH_SIZE];                  // as `graph`, of routes; empty: by `paths`
 	enum config_host_order host_order;
 	uint64_t link_rate;
 	uint64_t link_delay_ns;

@@ -49,6 +49,11 @@ char *config_read_file(struct config_reader *reader, const char *path, size_t *l
 // The caller deletes the tree.
 cJSON *config_read_json(struct config_reader *reader, const char *text, size_t length);
 
+// Writes the lines in which the first n elements of a list begin; the list is a member of the root
+// object of a text that config_read_json() has parsed.
+void config_list_lines(const char *text, size_t length, const char *list, unsigned *lines,
+		       unsigned n);
+
 // Parses the text as JSON; a text that is not JSON becomes a string. Returns NULL if memory ran
 // out, or if the text begins like a list, an object or a string but is not valid JSON.
 cJSON *config_read_bare(const char *text);

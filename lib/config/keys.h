@@ -74,7 +74,7 @@ struct config_object {
 	unsigned n_keys; // at most CONFIG_KEYS_MAXIMUM
 };
 
-#define CONFIG_KEYS_MAXIMUM 32
+#define CONFIG_KEYS_MAXIMUM 48
 
 // The object that is allowed instead of a list of ids (CONFIG_TYPE_OWN_IDS).
 struct config_source_map {

@@ -150,22 +150,31 @@ static bool count_ports(struct sim_fabric *fabric, const struct sim_topology *to
 
 static bool make_routes(struct sim_fabric *fabric, const struct sim_topology *topology, char *error)
 {
+	const struct sim_route_table *table = fabric->parameters.table;
 	uint32_t *peer_node = malloc((fabric->n_ports + 1) * sizeof(*peer_node));
+	uint32_t(*link_ports)[2] = malloc((topology->n_links + 1) * sizeof(*link_ports));
 	const struct sim_graph graph = { .n_hosts = fabric->n_hosts,
 					 .n_switches = fabric->n_switches,
 					 .first_port = fabric->first_port,
-					 .peer_node = peer_node };
-	bool ok;
+					 .peer_node = peer_node,
+					 .link_ports = (const uint32_t(*)[2])link_ports };
+	bool ok = peer_node != NULL && link_ports != NULL;
 
-	if (peer_node == NULL) {
-		snprintf(error, SIM_ERROR_SIZE, "no memory for the routes");
-		return false;
-	}
-	for (uint32_t i = 0; i < fabric->n_ports; i++)
+	snprintf(error, SIM_ERROR_SIZE, "no memory for the routes");
+	for (uint32_t i = 0; ok && i < fabric->n_ports; i++)
 		peer_node[i] = fabric->ports[fabric->ports[i].peer].node;
-	ok = sim_routes_make(&fabric->routes, topology, &graph, fabric->parameters.paths, error);
+	for (uint32_t i = 0; ok && i < topology->n_links; i++) {
+		link_ports[i][0] = fabric->link_ports[i];
+		link_ports[i][1] = fabric->ports[fabric->link_ports[i]].peer;
+	}
+	if (ok && table != NULL)
+		ok = sim_routes_take(&fabric->routes, topology, &graph, table, error);
+	else if (ok)
+		ok = sim_routes_make(&fabric->routes, topology, &graph, fabric->parameters.paths,
+				     error);
 	fabric->memory += fabric->routes.memory;
 	free(peer_node);
+	free(link_ports);
 	return ok;
 }
 
@@ -268,6 +277,7 @@ struct sim_fabric *sim_fabric_create(struct sim_engine *engine, const struct sim
 		sim_fabric_destroy(fabric);
 		return NULL;
 	}
+	fabric->parameters.table = NULL;
 	add_handlers(fabric);
 	return fabric;
 }

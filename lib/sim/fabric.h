@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "sim/engine.h"
+#include "sim/route_table.h"
 #include "sim/topology.h"
 #include "sim/tracer.h"
 
@@ -146,6 +147,10 @@ struct sim_fabric_parameters {
 
 	uint32_t max_packets; // in the fabric at a time, 1 to SIM_MAX_PACKETS
 
+	// Routes, instead of `paths`; they have passed sim_route_table_check(). Used at the
+	// creation only. NULL: none.
+	const struct sim_route_table *table;
+
 	const struct sim_tracer *tracer; // outlives the fabric; NULL: none
 };
 
@@ -265,6 +270,11 @@ struct sim_wait {
 // Looks for a set of buffers of which none can ever be emptied, as each waits for another, and
 // writes one cycle of them. Returns its length, at most `room`; 0: there is none.
 uint32_t sim_deadlock(const struct sim_fabric *fabric, struct sim_wait *cycle, uint32_t room);
+
+// The same of buffers that could wait for each other, by the routes, whatever is sent. The priority
+// is 0.
+uint32_t sim_dependency_cycle(const struct sim_fabric *fabric, struct sim_wait *cycle,
+			      uint32_t room);
 
 struct sim_totals {
 	uint64_t sent, delivered;

@@ -294,7 +294,7 @@ static int compare_keys(const void *one, const void *other)
 
 // Ranks for up and down: levels, or else nearness to switch 0, and lower numbers where these are
 // equal. It is a strict order, so that no cycle can go up only or down only.
-static bool rank_switches(struct search *search)
+static bool rank_switches(struct search *search, bool by_level)
 {
 	const uint32_t n = search->graph->n_switches;
 	uint64_t *keys = malloc(n * sizeof(*keys));
@@ -303,7 +303,7 @@ static bool rank_switches(struct search *search)
 	if (keys == NULL)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
-		has_levels |= search->topology->level[i] != 0;
+		has_levels |= by_level && search->topology->level[i] != 0;
 	measure(search, 0, search->distance, false);
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t from_root = search->distance[i] == NOWHERE ? n : search->distance[i];
@@ -359,7 +359,34 @@ static bool allocate(struct sim_routes *routes, struct search *search)
 	if (n * routes->n_leaves > MOST_ROUTES)
 		return false;
 	routes->set_of = calloc(n * routes->n_leaves, sizeof(uint32_t));
-	return routes->set_of != NULL && rank_switches(search);
+	return routes->set_of != NULL && rank_switches(search, true);
+}
+
+static bool routes_to_all(struct search *search, unsigned paths, char *error)
+{
+	for (uint32_t at = 0; at < search->graph->n_switches; at++)
+		if (search->routes->leaf_of_switch[at] != NOWHERE &&
+		    !routes_to(search, at, paths, error))
+			return false;
+	return true;
+}
+
+static bool make_routes(struct search *search, unsigned paths, char *error)
+{
+	if (routes_to_all(search, paths, error))
+		return true;
+	return paths == SIM_UP_DOWN && search->topology->guesses_levels &&
+	       rank_switches(search, false) && routes_to_all(search, paths, error);
+}
+
+static void finish(struct sim_routes *routes, const struct sim_graph *graph)
+{
+	free(routes->buckets);
+	routes->buckets = NULL;
+	routes->memory = ((size_t)graph->n_switches * (routes->n_leaves + 1) + routes->ports_room +
+			  2 * (size_t)graph->n_hosts) *
+			     sizeof(uint32_t) +
+			 routes->sets_room * sizeof(struct sim_port_set);
 }
 
 bool sim_routes_make(struct sim_routes *routes, const struct sim_topology *topology,
@@ -377,20 +404,66 @@ bool sim_routes_make(struct sim_routes *routes, const struct sim_topology *topol
 		no_memory(error);
 	else
 		set_divisors(search);
-	for (uint32_t at = 0; ok && at < graph->n_switches; at++) {
-		if (routes->leaf_of_switch[at] != NOWHERE)
-			ok = routes_to(search, at, paths, error);
-	}
+	ok = ok && make_routes(search, paths, error);
 	if (search != NULL)
 		free(search->rank);
 	free(search);
-	free(routes->buckets);
-	routes->buckets = NULL;
-	routes->memory = ((size_t)graph->n_switches * (routes->n_leaves + 1) + routes->ports_room +
-			  2 * (size_t)graph->n_hosts) *
-			     sizeof(uint32_t) +
-			 routes->sets_room * sizeof(struct sim_port_set);
+	finish(routes, graph);
 	return ok;
+}
+
+// --- a table ---
+
+// The set of a switch for a host; NOWHERE: no memory.
+static uint32_t take_set(struct sim_routes *routes, const struct sim_topology *topology,
+			 const struct sim_graph *graph, const struct sim_route_table *table,
+			 uint32_t at, uint32_t host)
+{
+	const struct sim_route_entry *entry = sim_route_table_entry(table, at, host);
+	const uint32_t own = routes->port_to_host[host];
+	uint32_t ports[SIM_MAX_RADIX];
+
+	if (own >= graph->first_port[graph->n_hosts + at] &&
+	    own < graph->first_port[graph->n_hosts + at + 1])
+		return store_set(routes, &own, 1, 1);
+	for (uint32_t i = 0; i < entry->count; i++) {
+		const uint32_t link = table->links[entry->first + i];
+
+		ports[i] =
+		    graph->link_ports[link][topology->links[link].ends[0] != graph->n_hosts + at];
+	}
+	return store_set(routes, ports, entry->count, 1);
+}
+
+bool sim_routes_take(struct sim_routes *routes, const struct sim_topology *topology,
+		     const struct sim_graph *graph, const struct sim_route_table *table,
+		     char *error)
+{
+	const size_t n = graph->n_switches, n_hosts = graph->n_hosts;
+
+	*routes = (struct sim_routes){ 0 };
+	routes->leaf_of_host = calloc(n_hosts, sizeof(uint32_t));
+	routes->port_to_host = calloc(n_hosts, sizeof(uint32_t));
+	routes->leaf_of_switch = calloc(n, sizeof(uint32_t));
+	if (n * n_hosts <= MOST_ROUTES)
+		routes->set_of = calloc(n * n_hosts, sizeof(uint32_t));
+	if (routes->leaf_of_host == NULL || routes->port_to_host == NULL ||
+	    routes->leaf_of_switch == NULL || routes->set_of == NULL)
+		return no_memory(error);
+	find_leaves(routes, graph);
+	routes->n_leaves = graph->n_hosts;
+	for (uint32_t at = 0; at < n; at++)
+		routes->leaf_of_switch[at] = NOWHERE;
+	for (uint32_t host = 0; host < n_hosts; host++)
+		routes->leaf_of_host[host] = host;
+	for (size_t i = 0; i < n * n_hosts; i++) {
+		routes->set_of[i] = take_set(routes, topology, graph, table,
+					     (uint32_t)(i / n_hosts), (uint32_t)(i % n_hosts));
+		if (routes->set_of[i] == NOWHERE)
+			return no_memory(error);
+	}
+	finish(routes, graph);
+	return true;
 }
 
 void sim_routes_free(struct sim_routes *routes)
@@ -401,5 +474,6 @@ void sim_routes_free(struct sim_routes *routes)
 	free(routes->set_of);
 	free(routes->sets);
 	free(routes->ports);
+	free(routes->buckets);
 	*routes = (struct sim_routes){ 0 };
 }

@@ -2,19 +2,21 @@
 // Copyright (c) 2026, the evb authors
 //
 // Routes: the ports by which a switch may forward a packet, for each switch that has hosts (leaf).
-// Sets of ports that are equal are stored once.
+// Sets of ports that are equal are stored once. With a table of routes each host counts as a leaf.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/route_table.h"
 #include "sim/topology.h"
 
 // Where the ports of a topology lead; ports as in fabric.h.
 struct sim_graph {
 	uint32_t n_hosts, n_switches;
-	const uint32_t *first_port; // of each node, and the end
-	const uint32_t *peer_node;  // of each port
+	const uint32_t *first_port;      // of each node, and the end
+	const uint32_t *peer_node;       // of each port
+	const uint32_t (*link_ports)[2]; // of each link of the topology, at its two ends
 };
 
 struct sim_port_set {
@@ -41,4 +43,8 @@ struct sim_routes {
 // same.
 bool sim_routes_make(struct sim_routes *routes, const struct sim_topology *topology,
 		     const struct sim_graph *graph, unsigned paths, char *error);
+// The same, of a table.
+bool sim_routes_take(struct sim_routes *routes, const struct sim_topology *topology,
+		     const struct sim_graph *graph, const struct sim_route_table *table,
+		     char *error);
 void sim_routes_free(struct sim_routes *routes);

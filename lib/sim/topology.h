@@ -19,7 +19,7 @@
 #define SIM_MAX_SWITCHES   (1u << 16)
 #define SIM_MAX_RADIX      4096u // ports of one switch
 #define SIM_MAX_DIMENSIONS 3u
-#define SIM_ERROR_SIZE     256
+#define SIM_ERROR_SIZE     512
 
 struct sim_link {
 	uint32_t ends[2];         // nodes
@@ -39,6 +39,9 @@ struct sim_topology {
 	// Of each switch: 0 for those nearest to the hosts (leaves), then 1 (spines, or the second
 	// level of three) and 2. All are 0 if the topology has no levels.
 	uint8_t *level;
+	// The levels are those of sim_topology_find_levels(). Where no path up and then down exists
+	// between two hosts, SIM_UP_DOWN takes distances from switch 0 instead.
+	bool guesses_levels;
 	uint32_t room; // of `links`; internal
 };
 
@@ -98,5 +101,13 @@ bool sim_topology_torus(struct sim_topology *topology, const struct sim_torus *t
 bool sim_topology_begin(struct sim_topology *topology, uint32_t n_hosts, uint32_t n_switches,
 			char *error);
 bool sim_topology_add(struct sim_topology *topology, const struct sim_link *link, char *error);
+
+// Sets the levels of such a list: each is the distance to the nearest switch with hosts. All stay 0
+// if one is above 255.
+void sim_topology_find_levels(struct sim_topology *topology);
+
+// Sets the levels by the distance to the nearest of some switches (0 to n_switches - 1), the roots,
+// which have the highest level. False: a switch is further than 255 links from them.
+bool sim_topology_set_roots(struct sim_topology *topology, const uint32_t *roots, uint32_t n);
 
 void sim_topology_free(struct sim_topology *topology);

@@ -9,14 +9,6 @@
 
 enum { BEGINS, ENDS, REPEATS_PAUSE };
 
-// A pause frame lasts for a limited time, so it is repeated after half of that, as network cards
-// do.
-static uint64_t repeat_time(const struct simulation_faults *faults)
-{
-	return QUANTA * SIM_QUANTUM_BITS * (SIM_SECOND / 1000000) /
-	       (faults->configuration->link_rate / 1000000) / 2;
-}
-
 static uint32_t host_of(const struct simulation_faults *faults, const struct config_fault *fault)
 {
 	return faults->places[fault->host];
@@ -28,8 +20,29 @@ static uint32_t link_of(const struct simulation_faults *faults, const struct con
 			       : sim_port_view(faults->fabric, host_of(faults, fault)).link;
 }
 
-// The end of a link that is a switch; of two switches, that which is further from the hosts. Nodes
-// are numbered from the hosts on.
+static uint64_t rate_of(const struct simulation_faults *faults, const struct config_fault *fault)
+{
+	return faults->topology->links[link_of(faults, fault)].bits_per_second;
+}
+
+// A pause frame lasts for a limited time, so it is repeated after half of that, as network cards
+// do.
+static uint64_t repeat_time(const struct simulation_faults *faults,
+			    const struct config_fault *fault)
+{
+	return QUANTA * SIM_QUANTUM_BITS * (SIM_SECOND / 1000000) /
+	       (rate_of(faults, fault) / 1000000) / 2;
+}
+
+// How far a node is from the hosts: by its level, and by its number where that is the same.
+static uint64_t height(const struct sim_topology *topology, uint32_t node)
+{
+	if (node < topology->n_hosts)
+		return 0;
+	return (uint64_t)topology->level[node - topology->n_hosts] << 32 | node;
+}
+
+// The end of a link that is a switch; of two switches, that which is further from the hosts.
 static uint32_t switch_port(const struct simulation_faults *faults, uint32_t link)
 {
 	const struct sim_fabric *fabric = faults->fabric;
@@ -40,7 +53,9 @@ static uint32_t switch_port(const struct simulation_faults *faults, uint32_t lin
 		port++;
 	view = sim_port_view(fabric, port);
 	peer = sim_port_view(fabric, view.peer);
-	return view.node > peer.node ? port : view.peer;
+	return height(faults->topology, view.node) > height(faults->topology, peer.node)
+		   ? port
+		   : view.peer;
 }
 
 static void pause_switch(const struct simulation_faults *faults, uint32_t i, bool is_on)
@@ -50,7 +65,7 @@ static void pause_switch(const struct simulation_faults *faults, uint32_t i, boo
 
 	sim_host_pause(faults->fabric, host_of(faults, fault), DATA, times);
 	if (is_on)
-		sim_at(faults->engine, sim_now(faults->engine) + repeat_time(faults),
+		sim_at(faults->engine, sim_now(faults->engine) + repeat_time(faults, fault),
 		       faults->handler, i, REPEATS_PAUSE);
 }
 
@@ -66,7 +81,7 @@ static void apply(struct simulation_faults *faults, uint32_t i, bool is_on)
 		break;
 	case CONFIG_FAULT_LINK:
 		sim_link_rate(faults->fabric, link_of(faults, fault),
-			      is_on ? fault->rate : fabric->link_rate);
+			      is_on ? fault->rate : rate_of(faults, fault));
 		break;
 	case CONFIG_FAULT_HOST_PAUSE:
 		pause_switch(faults, i, is_on);
@@ -100,7 +115,7 @@ static void on_fault(void *context, uint32_t i, uint32_t step)
 
 	if (step == REPEATS_PAUSE) {
 		// A pause that has begun anew in the meantime is repeated by itself.
-		if (faults->is_on[i] && now - faults->begun[i] >= repeat_time(faults))
+		if (faults->is_on[i] && now - faults->begun[i] >= repeat_time(faults, fault))
 			pause_switch(faults, i, true);
 		return;
 	}
@@ -128,10 +143,10 @@ static bool check(const struct simulation_faults *faults, char *error)
 				 faults->n_hosts, faults->system != NULL ? "nodes" : "hosts");
 			return false;
 		}
-		if (fault->has_link && fault->link >= faults->n_links) {
+		if (fault->has_link && fault->link >= faults->topology->n_links) {
 			snprintf(error, SIM_ERROR_SIZE,
 				 "fabric.faults[%u].link: %u, and there are %u links", i,
-				 fault->link, faults->n_links);
+				 fault->link, faults->topology->n_links);
 			return false;
 		}
 	}

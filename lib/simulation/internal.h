@@ -8,10 +8,18 @@
 
 #include "simulation/simulation.h"
 
-// Makes the topology; false: one line in error[SIM_ERROR_SIZE]. `n_nodes` as in struct
-// simulation_parameters.
-bool simulation_topology(const struct config_fabric *fabric, uint32_t n_nodes,
-			 struct sim_topology *topology, char *error);
+// What is simulated: the topology, and what files say of it.
+struct simulation_network {
+	struct sim_topology topology;
+	struct config_graph graph; // names and ports; its topology has been moved to the one above
+	struct sim_route_table routes;
+	bool has_routes;
+};
+
+// False: one line in error[SIM_ERROR_SIZE]. Free the network in both cases.
+bool simulation_network_make(struct simulation_network *network,
+			     const struct simulation_parameters *parameters, char *error);
+void simulation_network_free(struct simulation_network *network);
 
 struct sim_fabric_parameters simulation_fabric(const struct config_fabric *fabric,
 					       const struct sim_topology *topology);
@@ -26,8 +34,9 @@ struct simulation_faults {
 	struct sim_engine *engine;
 	struct sim_fabric *fabric;
 	struct sim_system *system; // NULL: another traffic kind
+	const struct sim_topology *topology;
 	const uint32_t *places;
-	uint32_t n_hosts, n_links; // n_hosts: of a system, its nodes
+	uint32_t n_hosts; // of a system, its nodes
 	unsigned handler;
 	bool is_on[CONFIG_MAX_FAULTS];
 	uint64_t begun[CONFIG_MAX_FAULTS]; // ps, when it began last
@@ -131,9 +140,9 @@ bool trace_begin(struct trace *trace, const struct sim_fabric *fabric, uint32_t 
 // error[SIM_ERROR_SIZE].
 bool trace_end(struct trace *trace, const struct config_fabric *fabric, char *error);
 
-// "host 3" or "switch 2".
+// "host 3" or "switch 2"; of a graph "host 3 (NAME)".
 struct simulation_name {
-	char text[32];
+	char text[32 + CONFIG_GRAPH_NAME_SIZE];
 };
 struct simulation_name simulation_node_name(const struct simulation_result *result, uint32_t node);
 

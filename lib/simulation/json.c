@@ -15,9 +15,11 @@ struct simulation_name simulation_node_name(const struct simulation_result *resu
 {
 	struct simulation_name name;
 	const bool is_host = node < result->n_hosts;
+	const bool has_name = result->names != NULL;
 
-	snprintf(name.text, sizeof(name.text), "%s %u", is_host ? "host" : "switch",
-		 is_host ? node : node - result->n_hosts);
+	snprintf(name.text, sizeof(name.text), "%s %u%s%s%s", is_host ? "host" : "switch",
+		 is_host ? node : node - result->n_hosts, has_name ? " (" : "",
+		 has_name ? result->names[node].text : "", has_name ? ")" : "");
 	return name;
 }
 
@@ -135,13 +137,15 @@ static void add_ports(cJSON *root, const struct simulation_result *result, bool 
 		add_port(ports, result, i);
 }
 
-static void add_deadlock(cJSON *root, const struct simulation_result *result)
+// A cycle of buffers, if there is one.
+static void add_cycle(cJSON *root, const char *name, const struct simulation_result *result,
+		      const struct sim_wait *waits, uint32_t n)
 {
-	cJSON *cycle = result->n_deadlock > 0 ? cJSON_AddArrayToObject(root, "deadlock") : NULL;
+	cJSON *cycle = n > 0 ? cJSON_AddArrayToObject(root, name) : NULL;
 
-	for (uint32_t i = 0; i < result->n_deadlock; i++) {
-		const struct simulation_port *port = &result->ports[result->deadlock[i].port];
-		char text[80];
+	for (uint32_t i = 0; i < n; i++) {
+		const struct simulation_port *port = &result->ports[waits[i].port];
+		char text[2 * sizeof(struct simulation_name) + 8];
 
 		snprintf(text, sizeof(text), "%s from %s",
 			 simulation_node_name(result, port->view.node).text,
@@ -232,7 +236,8 @@ cJSON *simulation_json(const struct simulation_result *result, bool is_short)
 	add_ports(root, result, is_short);
 	if (!is_short)
 		add_series(root, result);
-	add_deadlock(root, result);
+	add_cycle(root, "dependency_cycle", result, result->cycle, result->n_cycle);
+	add_cycle(root, "deadlock", result, result->deadlock, result->n_deadlock);
 	add_storms(root, result);
 	return root;
 }

@@ -13,7 +13,7 @@
 struct run {
 	struct simulation_result *result;
 	struct sim_engine *engine;
-	struct sim_topology topology;
+	struct simulation_network network;
 	uint32_t *places;
 	struct sim_messages *messages; // NULL: traffic kind `system`
 	struct simulated_system system;
@@ -47,7 +47,7 @@ static bool make_messages(struct run *run, const struct config_fabric *fabric,
 	run->messages = sim_messages_create(
 	    &(struct sim_messages_parameters){
 		.engine = run->engine,
-		.topology = &run->topology,
+		.topology = &run->network.topology,
 		.fabric = sim,
 		.packet = fabric->frame,
 		.place = run->places,
@@ -66,8 +66,8 @@ static bool make_messages(struct run *run, const struct config_fabric *fabric,
 static bool make_system(struct run *run, const struct simulation_parameters *parameters,
 			const struct sim_fabric_parameters *sim, char *error)
 {
-	const bool is_made = simulated_system_make(&run->system, run->engine, &run->topology, sim,
-						   parameters, run->places, error);
+	const bool is_made = simulated_system_make(
+	    &run->system, run->engine, &run->network.topology, sim, parameters, run->places, error);
 
 	run->fabric = run->system.fabric;
 	return is_made;
@@ -75,7 +75,7 @@ static bool make_system(struct run *run, const struct simulation_parameters *par
 
 static bool begin_capture(struct run *run, const struct simulation_capture *capture, char *error)
 {
-	const uint32_t n_hosts = run->topology.n_hosts;
+	const uint32_t n_hosts = run->network.topology.n_hosts;
 
 	if (capture == NULL)
 		return true;
@@ -96,15 +96,17 @@ static bool prepare(struct run *run, const struct simulation_parameters *paramet
 	const struct config_fabric *fabric = parameters->fabric;
 	struct sim_fabric_parameters sim;
 
-	if (!simulation_topology(fabric, parameters->n_nodes, &run->topology, error))
+	if (!simulation_network_make(&run->network, parameters, error))
 		return false;
-	snprintf(error, SIM_ERROR_SIZE, "no memory for %u hosts", run->topology.n_hosts);
+	snprintf(error, SIM_ERROR_SIZE, "no memory for %u hosts", run->network.topology.n_hosts);
 	run->result = calloc(1, sizeof(*run->result));
 	run->engine = sim_engine_create(MOST_EVENTS);
-	run->places = simulation_places(fabric, run->topology.n_hosts);
+	run->places = simulation_places(fabric, run->network.topology.n_hosts);
 	if (run->result == NULL || run->engine == NULL || run->places == NULL)
 		return false;
-	sim = simulation_fabric(fabric, &run->topology);
+	sim = simulation_fabric(fabric, &run->network.topology);
+	if (run->network.has_routes)
+		sim.table = &run->network.routes;
 	if (parameters->trace != NULL) {
 		trace_make(&run->trace, parameters->trace, is_system(parameters), run->engine);
 		sim.tracer = &run->trace.tracer;
@@ -119,12 +121,13 @@ static bool prepare(struct run *run, const struct simulation_parameters *paramet
 		.fabric = run->fabric,
 		.system = run->system.system,
 		.places = run->places,
-		.n_hosts = is_system(parameters) ? run->system.n_nodes : run->topology.n_hosts,
-		.n_links = run->topology.n_links,
+		.n_hosts =
+		    is_system(parameters) ? run->system.n_nodes : run->network.topology.n_hosts,
+		.topology = &run->network.topology,
 	};
 	return run->samples != NULL &&
-	       trace_begin(&run->trace, run->fabric, run->topology.n_hosts) &&
-	       series_make(&run->series, run->fabric, run->topology.n_hosts) &&
+	       trace_begin(&run->trace, run->fabric, run->network.topology.n_hosts) &&
+	       series_make(&run->series, run->fabric, run->network.topology.n_hosts) &&
 	       begin_capture(run, parameters->capture, error) &&
 	       simulation_faults_begin(&run->faults, error);
 }
@@ -171,7 +174,7 @@ static void count_received(struct run *run)
 		simulated_system_received(&run->system, received);
 		return;
 	}
-	for (uint32_t i = 0; i < run->topology.n_hosts; i++)
+	for (uint32_t i = 0; i < run->network.topology.n_hosts; i++)
 		received[i] = sim_messages_received(run->messages)[i];
 }
 
@@ -228,6 +231,32 @@ static bool simulate(struct run *run, const struct simulation_parameters *parame
 	return true;
 }
 
+static void take_links(struct simulation_result *result, const struct sim_topology *topology)
+{
+	result->n_hosts = topology->n_hosts;
+	result->n_switches = topology->n_switches;
+	result->n_links = topology->n_links;
+	result->link_rate_least = result->link_rate_most = topology->links[0].bits_per_second;
+	for (uint32_t i = 1; i < topology->n_links; i++) {
+		const uint64_t rate = topology->links[i].bits_per_second;
+
+		if (rate < result->link_rate_least)
+			result->link_rate_least = rate;
+		if (rate > result->link_rate_most)
+			result->link_rate_most = rate;
+	}
+}
+
+static void find_cycle(const struct run *run, const struct config_fabric *fabric)
+{
+	struct simulation_result *result = run->result;
+
+	if (fabric->flow_control != SIM_NO_FLOW_CONTROL &&
+	    (run->network.has_routes || fabric->topology == CONFIG_TOPOLOGY_GRAPH))
+		result->n_cycle =
+		    sim_dependency_cycle(run->fabric, result->cycle, SIMULATION_MAX_WAITS);
+}
+
 static bool take_result(struct run *run, const struct simulation_parameters *parameters,
 			char *error)
 {
@@ -235,14 +264,15 @@ static bool take_result(struct run *run, const struct simulation_parameters *par
 	const struct sim_fabric *fabric = run->fabric;
 
 	result->fabric = *parameters->fabric;
-	result->n_hosts = run->topology.n_hosts;
-	result->n_switches = run->topology.n_switches;
-	result->n_links = run->topology.n_links;
+	take_links(result, &run->network.topology);
+	result->names = run->network.graph.names;
+	run->network.graph.names = NULL;
 	result->n_ports = sim_n_ports(fabric);
 	result->simulated_ns = sim_now(run->engine) / SIM_NANOSECOND;
 	if (result->simulated_ns > parameters->fabric->warm_up_ns)
 		result->measured_ns = result->simulated_ns - parameters->fabric->warm_up_ns;
 	result->totals = sim_totals(fabric);
+	find_cycle(run, parameters->fabric);
 	result->n_storms = sim_storms(fabric, result->storms, SIMULATION_MAX_WAITS);
 	result->n_events = sim_handled(run->engine);
 	result->memory = sim_engine_memory(run->engine) + sim_fabric_memory(fabric);
@@ -281,7 +311,7 @@ struct simulation_result *simulation_run(const struct simulation_parameters *par
 	simulated_system_free(&run.system);
 	if (run.engine != NULL)
 		sim_engine_destroy(run.engine);
-	sim_topology_free(&run.topology);
+	simulation_network_free(&run.network);
 	free(run.places);
 	if (is_done)
 		return run.result;
@@ -293,6 +323,7 @@ void simulation_free(struct simulation_result *result)
 {
 	if (result == NULL)
 		return;
+	free(result->names);
 	free(result->received);
 	free(result->ports);
 	free(result);

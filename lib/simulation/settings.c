@@ -39,7 +39,8 @@ static bool is_present(const struct config_key *key, const char *structure)
 {
 	if (key->presence != 0)
 		return whole_at(structure + key->presence, sizeof(bool)) != 0;
-	return key->type != CONFIG_TYPE_NAME || structure[key->offset] != '\0';
+	return (key->type != CONFIG_TYPE_NAME && key->type != CONFIG_TYPE_TEXT) ||
+	       structure[key->offset] != '\0';
 }
 
 static cJSON *values_of(const struct config_object *object, const char *structure);
@@ -53,6 +54,18 @@ static cJSON *elements_of(const struct config_key *key, const char *structure)
 	for (unsigned i = 0; i < n; i++)
 		cJSON_AddItemToArray(
 		    list, values_of(key->object, structure + key->offset + i * key->width));
+	return list;
+}
+
+static cJSON *names_of(const struct config_key *key, const char *structure)
+{
+	cJSON *list = cJSON_CreateArray();
+	unsigned n;
+
+	memcpy(&n, structure + key->count, sizeof(n));
+	for (unsigned i = 0; i < n; i++)
+		cJSON_AddItemToArray(list,
+				     cJSON_CreateString(structure + key->offset + i * key->width));
 	return list;
 }
 
@@ -73,7 +86,9 @@ static cJSON *values_of(const struct config_object *object, const char *structur
 			value = real(member);
 		else if (key->type == CONFIG_TYPE_WORD)
 			value = cJSON_CreateString(key->words[whole_at(member, key->width)]);
-		else if (key->type == CONFIG_TYPE_NAME)
+		else if (key->type == CONFIG_TYPE_NAMES)
+			value = names_of(key, structure);
+		else if (key->type == CONFIG_TYPE_NAME || key->type == CONFIG_TYPE_TEXT)
 			value = cJSON_CreateString(member);
 		else if (key->type == CONFIG_TYPE_OBJECT)
 			value = values_of(key->object, member);

@@ -15,6 +15,7 @@
 #include <cjson/cJSON.h>
 
 #include "config/fabric.h"
+#include "config/graph.h"
 #include "sim/messages.h"
 #include "sim_system/system.h"
 
@@ -31,6 +32,8 @@ struct simulation_capture {
 
 struct simulation_parameters {
 	const struct config_fabric *fabric;
+	const char
+	    *path; // of the configuration: files that it names are in its folder; NULL: in "."
 	uint32_t n_nodes; // of the system; 0: none
 	// Traffic kind `system`: sim_system_configured(), and its generators. Otherwise NULL.
 	const struct sim_system_parameters *system;
@@ -79,9 +82,11 @@ struct simulation_series {
 struct simulation_result {
 	struct config_fabric fabric;
 	uint32_t n_hosts, n_switches, n_links, n_ports;
-	uint64_t simulated_ns; // with the warm-up
-	uint64_t measured_ns;  // without
-	uint64_t *received;    // bytes of data per host; kind `system`: of complete events
+	struct config_graph_name *names;          // of hosts, then of switches; NULL: not a graph
+	uint64_t link_rate_least, link_rate_most; // bits/s
+	uint64_t simulated_ns;                    // with the warm-up
+	uint64_t measured_ns;                     // without
+	uint64_t *received; // bytes of data per host; kind `system`: of complete events
 	struct simulation_port *ports;
 	struct sim_totals totals; // of the whole simulation
 	struct sim_messages_account messages;
@@ -90,6 +95,10 @@ struct simulation_result {
 	struct simulation_series series;
 	struct sim_wait deadlock[SIMULATION_MAX_WAITS];
 	uint32_t n_deadlock; // 0: none was found
+	// Buffers that can wait for each other by the routes; looked for if these are of a file, or
+	// the topology is, and links lose nothing.
+	struct sim_wait cycle[SIMULATION_MAX_WAITS];
+	uint32_t n_cycle;
 	struct sim_storm storms[SIMULATION_MAX_WAITS];
 	uint32_t n_storms;  // at the end
 	uint64_t trace_cut; // elements that the time line had no room for
@@ -102,6 +111,10 @@ struct simulation_result {
 struct simulation_result *simulation_run(const struct simulation_parameters *parameters,
 					 char *error);
 void simulation_free(struct simulation_result *result);
+
+// Whether the network can be made: reads the files that the section names, and simulates nothing.
+// False: one line in error[SIM_ERROR_SIZE].
+bool simulation_check(const struct simulation_parameters *parameters, char *error);
 
 // bits/s of data that hosts have received, after the warm-up.
 struct simulation_throughput {

@@ -29,12 +29,15 @@ static double share(const struct simulation_result *result, uint64_t ps)
 
 static void print_head(const struct simulation_result *result, FILE *out)
 {
-	char rate[UNITS_TEXT_SIZE], message[UNITS_TEXT_SIZE];
+	const bool is_one = result->link_rate_least == result->link_rate_most;
+	char rate[UNITS_TEXT_SIZE], most[UNITS_TEXT_SIZE], message[UNITS_TEXT_SIZE];
 
-	units_format(UNITS_BIT_RATE, result->fabric.link_rate, rate);
+	units_format(UNITS_BIT_RATE, result->link_rate_least, rate);
+	units_format(UNITS_BIT_RATE, result->link_rate_most, most);
 	units_format(UNITS_SIZE, result->fabric.traffic.message, message);
-	fprintf(out, "fabric      %u hosts, %u switch%s, %u links of %s\n", result->n_hosts,
-		result->n_switches, result->n_switches == 1 ? "" : "es", result->n_links, rate);
+	fprintf(out, "fabric      %u hosts, %u switch%s, %u links of %s%s%s\n", result->n_hosts,
+		result->n_switches, result->n_switches == 1 ? "" : "es", result->n_links, rate,
+		is_one ? "" : " to ", is_one ? "" : most);
 	fprintf(out, "traffic     %s", traffic_names[result->fabric.traffic.kind]);
 	if (result->fabric.traffic.kind != SIM_TRAFFIC_SYSTEM)
 		fprintf(out, ", messages of %s", message);
@@ -188,13 +191,15 @@ static void print_ecn(const struct simulation_result *result, FILE *out)
 			marked, result->messages.notifications);
 }
 
-static void print_deadlock(const struct simulation_result *result, FILE *out)
+// A cycle of buffers of which each waits for the next one.
+static void print_cycle(const struct simulation_result *result, const char *title,
+			const struct sim_wait *cycle, uint32_t n, FILE *out)
 {
-	if (result->n_deadlock == 0)
+	if (n == 0)
 		return;
-	fprintf(out, "deadlock    these buffers wait for each other:");
-	for (uint32_t i = 0; i < result->n_deadlock; i++) {
-		const struct simulation_port *port = &result->ports[result->deadlock[i].port];
+	fprintf(out, "%s", title);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct simulation_port *port = &result->ports[cycle[i].port];
 
 		fprintf(out, "%s %s from %s", i > 0 ? ";" : "",
 			simulation_node_name(result, port->view.node).text,
@@ -228,6 +233,9 @@ void simulation_print(const struct simulation_result *result, FILE *out)
 	print_ports(result, "pauses", paused, out);
 	print_ecn(result, out);
 	print_losses(result, out);
-	print_deadlock(result, out);
+	print_cycle(result, "cycle       by the routes these buffers can wait for each other:",
+		    result->cycle, result->n_cycle, out);
+	print_cycle(result, "deadlock    these buffers wait for each other:", result->deadlock,
+		    result->n_deadlock, out);
 	print_storms(result, out);
 }

@@ -184,7 +184,8 @@ function map(rows, color, share, text) {
     cells.push(v("text", { x: lefts[i], y: 10 }, TITLES[i])));
   for (const [name, parts] of rows) {
     if (top >= labelled) {
-      cells.push(v("text", { x: LEFT - 6, y: top + size / 2 + 4, "text-anchor": "end" }, name));
+      cells.push(v("text", { x: LEFT - 6, y: top + size / 2 + 4, "text-anchor": "end" },
+        v("title", {}, name), name.replace(/ \(.*/, "")));
       labelled = top + 12;
     }
     parts.forEach((list, i) => list.forEach((port, n) => {

@@ -64,6 +64,14 @@ static void fabric__keys_fit_together(void **state)
 	assert_refused("fabric={\"ecn\": {\"high\": \"1MB\"}, \"traffic\": {\"kind\": \"system\"}}",
 		       "x.json: fabric.ecn.high: nodes react to ECN over RoCE only, which is not "
 		       "simulated");
+	assert_refused("fabric.topology=graph",
+		       "x.json: fabric.graph: topology graph needs a file of links");
+	assert_refused("fabric.graph=net", "x.json: fabric.graph: is for topology graph");
+	assert_refused("fabric={\"topology\": \"graph\", \"graph\": \"net\", \"hosts\": 4}",
+		       "x.json: fabric.hosts: the hosts are those of the graph");
+	assert_refused("fabric.roots=[\"s\"]", "x.json: fabric.roots: is for topology graph");
+	assert_refused("fabric={\"topology\": \"graph\", \"graph\": \"net\", \"roots\": [\"s\"]}",
+		       "x.json: fabric.roots: is for paths up-down");
 	assert_refused("fabric.traffic.load=0",
 		       "x.json: fabric.traffic.load: 0 would let nothing be sent");
 	assert_refused(

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// From the configuration to a topology.
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/routes.h"
+#include "simulation/internal.h"
+
+static struct sim_links links_of(const struct config_fabric *fabric)
+{
+	return (struct sim_links){
+		.bits_per_second = fabric->link_rate,
+		.delay = fabric->link_delay_ns * SIM_NANOSECOND,
+	};
+}
+
+// Hosts that there are: those asked for, else the nodes, else the room.
+static bool choose_hosts(const struct config_fabric *fabric, uint32_t n_nodes, uint64_t room,
+			 uint32_t *n_hosts, char *error)
+{
+	*n_hosts = fabric->hosts != 0 ? fabric->hosts : n_nodes;
+	if (*n_hosts == 0)
+		*n_hosts = (uint32_t)(room < SIM_MAX_HOSTS ? room : SIM_MAX_HOSTS);
+	if (*n_hosts >= 2 && *n_hosts <= room)
+		return true;
+	snprintf(error, SIM_ERROR_SIZE,
+		 "fabric.hosts: %u, and the topology has room for 2 to %llu: change arity",
+		 *n_hosts, (unsigned long long)room);
+	return false;
+}
+
+// Leaves of `arity` hosts and uplinks to as many switches; half of the ports of each switch above
+// lead down, so that all have the same number of ports.
+static bool make_clos(const struct config_fabric *fabric, uint32_t n_nodes,
+		      struct sim_topology *topology, char *error)
+{
+	const uint32_t arity = fabric->arity;
+	const uint32_t uplinks = (uint32_t)lround(arity / fabric->oversubscription);
+	const uint64_t per_pod = (uint64_t)arity * (fabric->levels == 3 ? arity : 1);
+	const struct sim_links links = links_of(fabric);
+	uint32_t n_hosts, pods;
+
+	if (fabs(uplinks * fabric->oversubscription - arity) > 1e-6 || uplinks == 0) {
+		snprintf(error, SIM_ERROR_SIZE,
+			 "fabric.oversubscription: %g does not divide %u hosts of a leaf evenly",
+			 fabric->oversubscription, arity);
+		return false;
+	}
+	if (!choose_hosts(fabric, n_nodes, 2 * arity * per_pod, &n_hosts, error))
+		return false;
+	pods = (uint32_t)((n_hosts + per_pod - 1) / per_pod);
+	if (fabric->levels == 3) {
+		const struct sim_clos3 clos = {
+			.pods = pods,
+			.leaves = arity,
+			.middles = uplinks,
+			.spines = uplinks * arity,
+			.down = arity,
+			.parallel_middle = 1,
+			.parallel_spine = 1,
+			.n_hosts = n_hosts,
+			.host_links = links,
+			.middle_links = links,
+			.spine_links = links,
+		};
+		return sim_topology_clos3(topology, &clos, error);
+	}
+	const struct sim_clos2 clos = {
+		.leaves = pods,
+		.spines = uplinks,
+		.down = arity,
+		.parallel = 1,
+		.n_hosts = n_hosts,
+		.host_links = links,
+		.spine_links = links,
+	};
+	return sim_topology_clos2(topology, &clos, error);
+}
+
+static bool make_torus(const struct config_fabric *fabric, uint32_t n_nodes,
+		       struct sim_topology *topology, char *error)
+{
+	const uint64_t n_switches = (uint64_t)fabric->columns * fabric->rows * fabric->planes;
+	const struct sim_torus torus = {
+		.n_dimensions = SIM_MAX_DIMENSIONS,
+		.size = { fabric->columns, fabric->rows, fabric->planes },
+		.hosts = fabric->arity,
+		.host_links = links_of(fabric),
+		.torus_links = links_of(fabric),
+	};
+	uint32_t n_hosts;
+
+	if (!choose_hosts(fabric, n_nodes, n_switches * fabric->arity, &n_hosts, error))
+		return false;
+	if (n_hosts == n_switches * fabric->arity)
+		return sim_topology_torus(topology, &torus, error);
+	snprintf(error, SIM_ERROR_SIZE,
+		 "fabric.hosts: %u, and a torus of %llu switches with %u hosts each is always full",
+		 n_hosts, (unsigned long long)n_switches, fabric->arity);
+	return false;
+}
+
+static bool make_switch(const struct config_fabric *fabric, uint32_t n_nodes,
+			struct sim_topology *topology, char *error)
+{
+	const uint32_t n_hosts = fabric->hosts != 0 ? fabric->hosts : n_nodes;
+
+	return sim_topology_switch(topology, n_hosts != 0 ? n_hosts : fabric->arity,
+				   links_of(fabric), error);
+}
+
+// --- a graph of a file ---
+
+// The path of a file that the configuration names.
+static void find_file(const struct simulation_parameters *parameters, const char *name,
+		      char path[PATH_MAX])
+{
+	const char *slash = parameters->path != NULL ? strrchr(parameters->path, '/') : NULL;
+
+	if (name[0] == '/' || slash == NULL)
+		snprintf(path, PATH_MAX, "%s", name);
+	else
+		snprintf(path, PATH_MAX, "%.*s/%s", (int)(slash - parameters->path),
+			 parameters->path, name);
+}
+
+static bool set_roots(struct simulation_network *network, const struct config_fabric *fabric,
+		      char *error)
+{
+	struct sim_topology *topology = &network->topology;
+	uint32_t roots[CONFIG_MAX_ROOTS];
+
+	for (unsigned i = 0; i < fabric->n_roots; i++) {
+		const uint32_t node = config_graph_find(&network->graph, fabric->roots[i]);
+
+		if (node == CONFIG_GRAPH_NONE || node < topology->n_hosts) {
+			snprintf(error, SIM_ERROR_SIZE, "fabric.roots[%u]: %s has no switch \"%s\"",
+				 i, fabric->graph, fabric->roots[i]);
+			return false;
+		}
+		roots[i] = node - topology->n_hosts;
+	}
+	if (fabric->n_roots == 0 || sim_topology_set_roots(topology, roots, fabric->n_roots))
+		return true;
+	snprintf(error, SIM_ERROR_SIZE,
+		 "fabric.roots: a switch is further than 255 links from all roots");
+	return false;
+}
+
+static bool make_graph(struct simulation_network *network,
+		       const struct simulation_parameters *parameters, char *error)
+{
+	const struct config_fabric *fabric = parameters->fabric;
+	const bool is_system = fabric->traffic.kind == SIM_TRAFFIC_SYSTEM;
+	char path[PATH_MAX], cause[CONFIG_GRAPH_ERROR];
+
+	find_file(parameters, fabric->graph, path);
+	if (config_graph_read(&network->graph, path, links_of(fabric), cause) != 0) {
+		snprintf(error, SIM_ERROR_SIZE, "fabric.graph: %.480s", cause);
+		return false;
+	}
+	network->topology = network->graph.topology;
+	network->graph.topology = (struct sim_topology){ 0 };
+	if (is_system && network->topology.n_hosts < parameters->n_nodes) {
+		snprintf(error, SIM_ERROR_SIZE,
+			 "fabric.graph: %.200s has %u hosts, and the system has %u nodes",
+			 fabric->graph, network->topology.n_hosts, parameters->n_nodes);
+		return false;
+	}
+	return set_roots(network, fabric, error);
+}
+
+// --- networks ---
+
+static bool make_topology(struct simulation_network *network,
+			  const struct simulation_parameters *parameters, char *error)
+{
+	const struct config_fabric *fabric = parameters->fabric;
+
+	switch (fabric->topology) {
+	case CONFIG_TOPOLOGY_CLOS:
+		return make_clos(fabric, parameters->n_nodes, &network->topology, error);
+	case CONFIG_TOPOLOGY_TORUS:
+		return make_torus(fabric, parameters->n_nodes, &network->topology, error);
+	case CONFIG_TOPOLOGY_GRAPH:
+		return make_graph(network, parameters, error);
+	default:
+		return make_switch(fabric, parameters->n_nodes, &network->topology, error);
+	}
+}
+
+static bool make_routes(struct simulation_network *network,
+			const struct simulation_parameters *parameters, char *error)
+{
+	char path[PATH_MAX], cause[CONFIG_GRAPH_ERROR];
+
+	find_file(parameters, parameters->fabric->routes, path);
+	network->has_routes = true;
+	if (config_routes_read(&network->routes, path, &network->topology, &network->graph,
+			       cause) == 0)
+		return true;
+	snprintf(error, SIM_ERROR_SIZE, "fabric.routes: %.480s", cause);
+	return false;
+}
+
+bool simulation_network_make(struct simulation_network *network,
+			     const struct simulation_parameters *parameters, char *error)
+{
+	*network = (struct simulation_network){ 0 };
+	return make_topology(network, parameters, error) &&
+	       (parameters->fabric->routes[0] == '\0' || make_routes(network, parameters, error));
+}
+
+void simulation_network_free(struct simulation_network *network)
+{
+	sim_topology_free(&network->topology);
+	config_graph_free(&network->graph);
+	sim_route_table_free(&network->routes);
+}
+
+bool simulation_check(const struct simulation_parameters *parameters, char *error)
+{
+	struct simulation_network network;
+	const bool is_right = simulation_network_make(&network, parameters, error);
+
+	simulation_network_free(&network);
+	return is_right;
+}
