@@ -41,6 +41,19 @@ static const struct config_key ecn_keys[] = {
 };
 static OBJECT(ecn, ecn_keys);
 
+static const struct config_key cost_keys[] = {
+	{ .name = "receive_packet", WHOLE(TIME), RANGE(0, SECOND),
+	  FIELD(config_fabric_costs, receive_ns), .standard = "0",
+	  .help = "Per packet of data that a node receives." },
+	{ .name = "send_packet", WHOLE(TIME), RANGE(0, SECOND),
+	  FIELD(config_fabric_costs, send_ns), .standard = "0",
+	  .help = "Per packet of data that it sends." },
+	{ .name = "control_message", WHOLE(TIME), RANGE(0, SECOND),
+	  FIELD(config_fabric_costs, control_ns), .standard = "0",
+	  .help = "Per control frame that it sends or receives." },
+};
+static OBJECT(costs, cost_keys);
+
 static const struct config_key fault_keys[] = {
 	{ .name = "kind",
 	  WORDS("silent", "link", "host-pause", "switch-pause", "builder-pause", "slow-consumer",
@@ -185,6 +198,8 @@ static const struct config_key fabric_keys[] = {
 	  .help = "Thresholds of switches with flow_control pfc." },
 	{ .name = "ecn", NESTED(ecn), .offset = offsetof(struct config_fabric, ecn),
 	  .help = "ECN marks, reaction by DCQCN." },
+	{ .name = "host_costs", NESTED(costs), .offset = offsetof(struct config_fabric, host_costs),
+	  .help = "traffic system: CPU time of a node." },
 	{ .name = "frame", WHOLE(SIZE), RANGE(64, SIM_MAX_PACKET_BYTES),
 	  FIELD(config_fabric, frame), .standard = "4KiB",
 	  .help = "Largest frame." },
@@ -286,6 +301,11 @@ static int check_traffic(struct config_reader *reader, const struct config_fabri
 	if (traffic->load <= 0)
 		return config_fail(config_at(reader, "fabric.traffic.load"),
 				   "0 would let nothing be sent");
+	if (traffic->kind != SIM_TRAFFIC_SYSTEM &&
+	    (fabric->host_costs.receive_ns > 0 || fabric->host_costs.send_ns > 0 ||
+	     fabric->host_costs.control_ns > 0))
+		return config_fail(config_at(reader, "fabric.host_costs"),
+				   "is for traffic.kind system");
 	if (traffic->kind == SIM_TRAFFIC_DAQPIPE && fabric->flow_control == SIM_NO_FLOW_CONTROL)
 		return config_fail(config_at(reader, "fabric.traffic.kind"),
 				   "daqpipe repeats nothing that is lost: it needs flow_control "

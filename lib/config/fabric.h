@@ -80,6 +80,10 @@ struct config_fabric {
 		double share;
 		uint64_t cnp_interval_ns;
 	} ecn;
+	struct config_fabric_costs {
+		uint64_t receive_ns, send_ns; // per packet of data
+		uint64_t control_ns;          // per control message
+	} host_costs;
 	uint32_t frame;    // bytes of the largest frame
 	uint32_t overhead; // bytes on the wire beside each frame
 	uint64_t duration_ns;

@@ -41,6 +41,7 @@ struct sim_readout {
 	struct readout_logic logic;
 	struct readout_counters counters;
 	unsigned builder; // of the current event
+	uint64_t turn;    // ps: when the CPU begins to send; 0: it has not been asked for
 	uint32_t held;    // segment for which the host had no room; POOL_NONE: none
 	uint64_t announced;
 	struct sim_wake wake;
@@ -68,8 +69,13 @@ struct sim_node {
 	size_t n_outbox, outbox_size;
 	struct sim_wake wake;
 	bool has_work;     // of a node that sleeps: it does not sleep yet
-	uint64_t *arrived; // [n_arrived]: `user` of packets that arrived while it slept
+	uint64_t *arrived; // [n_arrived]: `user` of packets that have not been handled yet
 	size_t n_arrived, arrived_size;
+	size_t n_handled;  // of these, that have been
+	size_t n_working;  // those that a node that has slept is handling
+	uint64_t cpu_free; // ps: the CPU is busy until then
+	uint64_t turn;     // ps: when the CPU begins to poll; 0: it has not been asked for
+	uint32_t life;     // number of its processes so far
 	uint64_t next_beat;
 	bool connected_self;
 	struct sim_node_view view; // the part that is counted here
@@ -99,7 +105,8 @@ struct sim_system {
 	uint32_t announced_mask;
 	struct sim_latency latency;
 	struct sim_packets packets;
-	unsigned poll_handler, readout_handler;
+	unsigned poll_handler, readout_handler, cpu_handler;
+	bool has_costs;
 	struct random random;
 	uint32_t epoch;                        // of the event manager, raised when it begins
 	struct cluster_manager_view last_view; // while there is no event manager
@@ -122,6 +129,30 @@ static inline uint32_t sim_wire_bytes(const struct sim_packet *packet)
 static inline bool sim_sleeps(const struct sim_system *system)
 {
 	return system->parameters.sleep_ns > 0;
+}
+
+// The CPU of a node works for `ns` more, ps. Returns the time at which it has done this.
+static inline uint64_t sim_node_work(struct sim_system *system, uint64_t *cpu_free, uint64_t ns)
+{
+	const uint64_t now = sim_now(system->parameters.engine);
+
+	*cpu_free = (*cpu_free > now ? *cpu_free : now) + ns * SIM_NANOSECOND;
+	return *cpu_free;
+}
+
+// Whether something has to wait for the CPU until *turn, ps. It waits behind what the CPU had to do
+// when it asked first, and not for what has come since.
+static inline bool sim_node_queues(const struct sim_system *system, uint64_t cpu_free,
+				   uint64_t *turn)
+{
+	const uint64_t now = sim_now(system->parameters.engine);
+
+	if (*turn == 0 && cpu_free > now)
+		*turn = cpu_free;
+	if (*turn > now)
+		return true;
+	*turn = 0;
+	return false;
 }
 
 // --- system.c ---
@@ -158,8 +189,12 @@ void sim_readout_send(struct sim_readout *readout);
 bool sim_wire_frame(void *node, unsigned peer, const uint8_t *bytes, size_t size);
 // False: the host has no room.
 bool sim_wire_segment(struct sim_node *node, uint32_t segment);
-// Handles what arrived while the node slept.
-void sim_wire_receive(struct sim_node *node);
+// Handles the first n packets that arrived while the node slept.
+void sim_wire_receive(struct sim_node *node, size_t n);
+// CPU time of what has arrived, ns.
+uint64_t sim_wire_cost(const struct sim_node *node);
+// The CPU has handled the next packet.
+void sim_wire_handled(void *system, uint32_t node, uint32_t life);
 // The process of the node is gone, and with it what arrived while it slept.
 void sim_wire_forget(struct sim_node *node);
 

@@ -217,15 +217,32 @@ void sim_node_start(struct sim_node *node)
 			  random_next(&system->random) % (period * SIM_NANOSECOND));
 }
 
+// Whether the CPU has to work first for what arrived while the node slept; the node wakes when that
+// is done.
+static bool must_work(struct sim_node *node)
+{
+	const uint64_t cost = sim_wire_cost(node);
+
+	if (node->n_working > 0 || cost == 0)
+		return false;
+	node->n_working = node->n_arrived;
+	wake_at(node, sim_node_work(node->system, &node->cpu_free, cost));
+	return true;
+}
+
 // A node that sleeps, at the end of a sleep: it does all that there is to do, and sleeps again.
 static void wake_and_sleep(struct sim_node *node)
 {
 	struct sim_system *system = node->system;
 	const uint64_t sleep = system->parameters.sleep_ns * SIM_NANOSECOND;
-	const uint64_t late = random_next(&system->random) % (SIM_LATE_NS * SIM_NANOSECOND);
-	const uint64_t now = sim_system_ns(system);
+	uint64_t late, now;
 
-	sim_wire_receive(node);
+	if (system->has_costs && must_work(node))
+		return;
+	late = random_next(&system->random) % (SIM_LATE_NS * SIM_NANOSECOND);
+	now = sim_system_ns(system);
+	sim_wire_receive(node, node->n_working > 0 ? node->n_working : node->n_arrived);
+	node->n_working = 0;
 	for (unsigned i = 0; i == 0 || (node->has_work && i < LOOPS_MOST); i++) {
 		node->has_work = false;
 		poll_parts(node, now);
@@ -233,7 +250,12 @@ static void wake_and_sleep(struct sim_node *node)
 		for (unsigned j = 0; j < node->n_readouts; j++)
 			sim_readout_send(&node->readouts[j]);
 	}
-	wake_at(node, sim_now(system->parameters.engine) + sleep + late);
+	// A node with a CPU that is busy, or with packets that came meanwhile, does not sleep yet.
+	if (system->has_costs &&
+	    (node->n_arrived > 0 || node->cpu_free > sim_now(system->parameters.engine)))
+		wake_at(node, node->cpu_free);
+	else
+		wake_at(node, sim_now(system->parameters.engine) + sleep + late);
 }
 
 void sim_node_poll(void *context, uint32_t index, uint32_t number)
@@ -248,6 +270,10 @@ void sim_node_poll(void *context, uint32_t index, uint32_t number)
 	node->wake.at = SIM_NEVER;
 	if (sim_sleeps(system)) {
 		wake_and_sleep(node);
+		return;
+	}
+	if (system->has_costs && sim_node_queues(system, node->cpu_free, &node->turn)) {
+		wake_at(node, node->turn);
 		return;
 	}
 	poll_parts(node, now);
@@ -321,5 +347,7 @@ void sim_node_end(struct sim_node *node)
 	node->n_outbox = node->outbox_size = 0;
 	free(node->arrived);
 	node->arrived = NULL;
-	node->n_arrived = node->arrived_size = 0;
+	node->n_arrived = node->arrived_size = node->n_handled = node->n_working = 0;
+	node->cpu_free = node->turn = 0;
+	node->life++;
 }

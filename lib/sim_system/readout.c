@@ -40,9 +40,12 @@ static enum readout_reach find_builder(void *context, unsigned builder)
 static bool may_send(void *context, uint64_t now)
 {
 	const struct sim_readout *readout = context;
+	const struct sim_node *node = readout->node;
 
 	(void)now;
-	return readout->held == POOL_NONE;
+	return readout->held == POOL_NONE &&
+	       (node->system->parameters.costs.send == 0 ||
+		node->cpu_free <= sim_now(node->system->parameters.engine));
 }
 
 static bool send_segment(void *context, const struct packet_segment *at,
@@ -68,9 +71,12 @@ static bool send_segment(void *context, const struct packet_segment *at,
 	if (builder->node == readout->node) {
 		readout->node->view.local_segments++;
 		sim_builder_segment(&builder->builder, 1, number, now);
-	} else if (!sim_wire_segment(readout->node, number)) {
-		readout->held = number;
+		return true;
 	}
+	if (!sim_wire_segment(readout->node, number))
+		readout->held = number;
+	if (system->has_costs)
+		sim_node_work(system, &readout->node->cpu_free, system->parameters.costs.send);
 	return true;
 }
 
@@ -132,6 +138,11 @@ void sim_readout_send(struct sim_readout *readout)
 	uint64_t next;
 	unsigned n = 0;
 
+	if (system->parameters.costs.send > 0 && !sim_sleeps(system) &&
+	    sim_node_queues(system, readout->node->cpu_free, &readout->turn)) {
+		sim_readout_wake(readout, readout->turn);
+		return;
+	}
 	if (readout->held != POOL_NONE) {
 		if (!sim_wire_segment(readout->node, readout->held))
 			return;

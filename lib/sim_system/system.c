@@ -188,6 +188,8 @@ struct sim_system *sim_system_create(const struct sim_system_parameters *paramet
 		return NULL;
 	}
 	system->parameters = *parameters;
+	system->has_costs = parameters->costs.receive > 0 || parameters->costs.send > 0 ||
+			    parameters->costs.control > 0;
 	system->random = random_fork(parameters->seed, SEED_PURPOSE);
 	if (!make_arrays(system)) {
 		sim_system_destroy(system);
@@ -200,6 +202,7 @@ struct sim_system *sim_system_create(const struct sim_system_parameters *paramet
 		return NULL;
 	}
 	system->poll_handler = sim_engine_handler(parameters->engine, sim_node_poll, system);
+	system->cpu_handler = sim_engine_handler(parameters->engine, sim_wire_handled, system);
 	system->readout_handler = sim_engine_handler(parameters->engine, sim_readout_poll, system);
 	for (unsigned i = 0; i < parameters->system->n_nodes; i++)
 		if (!sim_node_begin(&system->nodes[i], error)) {

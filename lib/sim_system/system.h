@@ -11,7 +11,8 @@
 // - blocks: their sizes are those that the generator would send, there is no payload;
 // - builders: bytes are counted per block, see builder.h;
 // - consumers: a law for the time that they need per event;
-// - the CPU: it takes no time. A node handles what arrives at once, and otherwise polls its logic
+// - the CPU: it takes no time, or a time per packet (struct sim_costs). A node handles what arrives
+// at once, and otherwise polls its logic
 //   every 20 us. If nodes sleep (idle.policy adaptive), a node handles what has arrived when it
 //   wakes, does all that there is to do, and sleeps again, for sleep_ns and up to 20 us more, so
 //   that nodes do not remain in step.
@@ -49,6 +50,12 @@ struct sim_consumer {
 	unsigned n_workers; // events served at the same time, 1 to 1024
 };
 
+// CPU time of a node, ns. A node has one CPU, which does one thing after the other.
+struct sim_costs {
+	uint64_t receive, send; // per packet of data from and to the network
+	uint64_t control;       // per frame of the control protocol, sent or received
+};
+
 // What a node has in addition to its entry in the cluster_system.
 struct sim_generator {
 	unsigned node;
@@ -71,6 +78,7 @@ struct sim_system_parameters {
 	const struct sim_generator *generators; // used at the creation only
 	unsigned n_generators;
 	struct sim_consumer consumer;
+	struct sim_costs costs;
 	enum on_incomplete on_incomplete;
 	uint32_t packing;
 	bool ethernet; // segments follow the Ethernet header: transport eth

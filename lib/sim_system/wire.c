@@ -6,6 +6,7 @@
 #include "sim_system/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "wire/net.h"
 
@@ -41,6 +42,8 @@ bool sim_wire_frame(void *context, unsigned peer, const uint8_t *bytes, size_t s
 		frames_drop(&system->frames, number);
 		return false;
 	}
+	if (system->has_costs)
+		sim_node_work(system, &node->cpu_free, system->parameters.costs.control);
 	node->view.control_sent++;
 	node->view.control_sent_wire += sim_wire_bytes(&packet);
 	system->packets.control_underway++;
@@ -129,21 +132,69 @@ static bool keep(struct sim_node *node, uint64_t user)
 	return true;
 }
 
-void sim_wire_receive(struct sim_node *node)
+// Forgets those that have been handled.
+static void remove_handled(struct sim_node *node)
 {
-	for (size_t i = 0; i < node->n_arrived; i++)
+	node->n_arrived -= node->n_handled;
+	memmove(node->arrived, node->arrived + node->n_handled,
+		node->n_arrived * sizeof(*node->arrived));
+	node->n_handled = 0;
+}
+
+void sim_wire_receive(struct sim_node *node, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
 		receive(node, node->arrived[i]);
-	node->n_arrived = 0;
+	node->n_handled = n;
+	if (n > 0)
+		remove_handled(node);
+}
+
+static uint64_t cost_of(const struct sim_system *system, uint64_t user)
+{
+	return (user & SIM_IS_CONTROL) != 0 ? system->parameters.costs.control
+					    : system->parameters.costs.receive;
+}
+
+uint64_t sim_wire_cost(const struct sim_node *node)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < node->n_arrived; i++)
+		sum += cost_of(node->system, node->arrived[i]);
+	return sum;
+}
+
+void sim_wire_handled(void *context, uint32_t index, uint32_t life)
+{
+	struct sim_system *system = context;
+	struct sim_node *node = &system->nodes[index];
+
+	if (life != (node->life & SIM_MAX_DATA) || node->node == NULL)
+		return;
+	receive(node, node->arrived[node->n_handled++]);
+	if (node->n_handled > node->n_arrived / 2)
+		remove_handled(node);
+}
+
+// The CPU of a node that polls handles a packet when it has done what it has to do already.
+static void work_for(struct sim_node *node, uint64_t user)
+{
+	struct sim_system *system = node->system;
+	const uint64_t at = sim_node_work(system, &node->cpu_free, cost_of(system, user));
+
+	sim_at(system->parameters.engine, at, system->cpu_handler, node->number,
+	       node->life & SIM_MAX_DATA);
 }
 
 void sim_wire_forget(struct sim_node *node)
 {
 	struct sim_system *system = node->system;
 
-	for (size_t i = 0; i < node->n_arrived; i++)
+	for (size_t i = node->n_handled; i < node->n_arrived; i++)
 		lose_frame(system, (uint32_t)(node->arrived[i] >> 1));
-	system->packets.to_ended += node->n_arrived;
-	node->n_arrived = 0;
+	system->packets.to_ended += node->n_arrived - node->n_handled;
+	node->n_arrived = node->n_handled = 0;
 }
 
 static void deliver(void *context, uint32_t host, const struct sim_packet *packet)
@@ -154,10 +205,12 @@ static void deliver(void *context, uint32_t host, const struct sim_packet *packe
 	if (node->node == NULL) {
 		lose_frame(system, (uint32_t)(packet->user >> 1));
 		system->packets.to_ended++;
-	} else if (!sim_sleeps(system)) {
+	} else if (!sim_sleeps(system) && !system->has_costs) {
 		receive(node, packet->user);
 	} else if (!keep(node, packet->user)) {
 		system->is_broken = true;
+	} else if (!sim_sleeps(system)) {
+		work_for(node, packet->user);
 	}
 }
 

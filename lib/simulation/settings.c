@@ -39,6 +39,8 @@ static bool is_present(const struct config_key *key, const char *structure)
 {
 	if (key->presence != 0)
 		return whole_at(structure + key->presence, sizeof(bool)) != 0;
+	if (key->type == CONFIG_TYPE_NAMES)
+		return whole_at(structure + key->count, sizeof(unsigned)) > 0;
 	return (key->type != CONFIG_TYPE_NAME && key->type != CONFIG_TYPE_TEXT) ||
 	       structure[key->offset] != '\0';
 }

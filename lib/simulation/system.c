@@ -38,6 +38,7 @@ bool simulated_system_make(struct simulated_system *simulated, struct sim_engine
 			   char *error)
 {
 	const struct sim_traffic_settings *traffic = &parameters->fabric->traffic;
+	const struct config_fabric_costs *costs = &parameters->fabric->host_costs;
 	char reason[SIM_SYSTEM_ERROR_SIZE];
 	struct sim_system_parameters system;
 
@@ -54,6 +55,9 @@ bool simulated_system_make(struct simulated_system *simulated, struct sim_engine
 	system.control_priority = N_PRIORITIES - 1;
 	system.consumer =
 	    (struct sim_consumer){ traffic->consumer_law, traffic->consumer_time_ns, 1 };
+	system.costs = (struct sim_costs){ .receive = costs->receive_ns,
+					   .send = costs->send_ns,
+					   .control = costs->control_ns };
 	simulated->n_nodes = system.system->n_nodes;
 	simulated->system = sim_system_create(&system, reason);
 	if (simulated->system == NULL)

@@ -64,6 +64,8 @@ static void fabric__keys_fit_together(void **state)
 	assert_refused("fabric={\"ecn\": {\"high\": \"1MB\"}, \"traffic\": {\"kind\": \"system\"}}",
 		       "x.json: fabric.ecn.high: nodes react to ECN over RoCE only, which is not "
 		       "simulated");
+	assert_refused("fabric.host_costs.send_packet=1us",
+		       "x.json: fabric.host_costs: is for traffic.kind system");
 	assert_refused("fabric.topology=graph",
 		       "x.json: fabric.graph: topology graph needs a file of links");
 	assert_refused("fabric.graph=net", "x.json: fabric.graph: is for topology graph");

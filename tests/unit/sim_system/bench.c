@@ -185,6 +185,7 @@ static bool make_system(struct bench *bench)
 	parameters.generators = bench->generators.list;
 	parameters.n_generators = bench->generators.n;
 	parameters.consumer = bench->options.consumer;
+	parameters.costs = bench->options.costs;
 	parameters.sleep_ns = parameters.pace.sleep_ns = bench->options.sleep_us * UINT64_C(1000);
 	parameters.data_priority = 0;
 	parameters.control_priority = 1;

@@ -33,6 +33,7 @@ struct bench_options {
 	double loss;                  // on links, of packets
 	unsigned sleep_us;            // of nodes without work; 0: they poll
 	struct sim_consumer consumer; // n_workers 0: one that needs no time
+	struct sim_costs costs;
 	uint64_t seed;
 };
 

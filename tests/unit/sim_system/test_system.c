@@ -156,6 +156,80 @@ static void slow_consumers__events_wait_for_them(void **state)
 	expect_near(measure(&options, 50 * MS, 3 * SECOND).complete, 3000, 4 * PERCENT);
 }
 
+// --- CPU time ---
+
+// Packets per second that all nodes have sent, and received.
+static void count_packets(const struct bench_options *options, double *sent, double *received,
+			  double *control)
+{
+	struct sim_node_view before, after;
+	struct bench bench;
+
+	open_bench(&bench, options);
+	run(&bench, 200 * MS);
+	sim_system_total(bench.system, &before);
+	run(&bench, SECOND);
+	sim_system_total(bench.system, &after);
+	*sent = (double)(after.sent_segments - before.sent_segments);
+	*received = (double)(after.received_segments - before.received_segments);
+	*control = (double)(after.control_received - before.control_received + after.control_sent -
+			    before.control_sent);
+	assert_int_equal(after.incomplete, 0);
+	bench_close(&bench);
+}
+
+// A builder that needs 20 us per packet receives 50 000 per second, less what control takes.
+static void cpu_time_of_packets__limits_a_builder(void **state)
+{
+	struct bench_options options = {
+		.n_readouts = 4, .n_builders = 1, .fragment = 1000, .packing = 50
+	};
+	double sent, received, control;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		options.costs = (struct sim_costs){ 0 };
+		options.sleep_us = i == 0 ? 0 : 20;
+		count_packets(&options, &sent, &received, &control);
+		assert_true(received > 100000);
+		options.costs = (struct sim_costs){ .receive = 20000 };
+		count_packets(&options, &sent, &received, &control);
+		expect_near(received, 50000, (i == 0 ? 1 : 5) * PERCENT);
+	}
+}
+
+// Two nodes that need 50 us per packet send 20 000 per second each.
+static void cpu_time_of_packets__limits_sources(void **state)
+{
+	struct bench_options options = { .n_readouts = 2,
+					 .n_builders = 2,
+					 .fragment = 1000,
+					 .packing = 50,
+					 .costs = { .send = 50000 } };
+	double sent, received, control;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		options.sleep_us = i == 0 ? 0 : 20;
+		count_packets(&options, &sent, &received, &control);
+		expect_near(sent, 40000, (i == 0 ? 1 : 5) * PERCENT);
+	}
+}
+
+// The manager handles the frames of all nodes: with a time of 100 us each it is busy, and grants
+// fewer events than the links carry.
+static void cpu_time_of_control__limits_the_manager(void **state)
+{
+	struct bench_options options = {
+		.n_readouts = 8, .n_builders = 8, .fragment = 100, .packing = 10
+	};
+	const double free_rate = measure(&options, 50 * MS, 200 * MS).complete;
+
+	(void)state;
+	options.costs = (struct sim_costs){ .control = 100000 };
+	assert_true(measure(&options, 50 * MS, 200 * MS).complete < 0.7 * free_rate);
+}
+
 // --- sleep ---
 
 static struct sim_latency latency_with(unsigned sleep_us, uint64_t *control)
@@ -472,6 +546,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pull__many_builders__their_links_are_used_to_their_target),
+		cmocka_unit_test(cpu_time_of_packets__limits_a_builder),
+		cmocka_unit_test(cpu_time_of_packets__limits_sources),
+		cmocka_unit_test(cpu_time_of_control__limits_the_manager),
 		cmocka_unit_test(nodes_that_sleep__are_late_and_send_fewer_frames),
 		cmocka_unit_test(unshaped__a_small_queue_loses__pauses_do_not),
 		cmocka_unit_test(clos__every_event_is_built),
