@@ -93,9 +93,11 @@ static const struct config_key traffic_keys[] = {
 	{ .name = "consumer_time", WHOLE(TIME), RANGE(0, HOUR),
 	  FIELD(sim_traffic_settings, consumer_time_ns), .standard = "0",
 	  .help = "system: consumer's time per event." },
-	{ .name = "consumer_law", WORDS("fixed", "exponential"),
+	{ .name = "consumer_law", WORDS("fixed", "exponential", "histogram"),
 	  FIELD(sim_traffic_settings, consumer_law), .standard = "fixed",
 	  .help = "system: its distribution." },
+	{ .name = "consumer_times", TEXT_OR_EMPTY, FIELD(sim_traffic_settings, consumer_times),
+	  .help = "histogram: file of times and weights, scaled to consumer_time if that is not 0." },
 	{ .name = "message", WHOLE(SIZE), RANGE(1, GIB), FIELD(sim_traffic_settings, message),
 	  .standard = "64KiB",
 	  .help = "Size of a message or fragment." },
@@ -185,6 +187,11 @@ static const struct config_key fabric_keys[] = {
 	{ .name = "host_delay", WHOLE(TIME), RANGE(0, SECOND), FIELD(config_fabric, host_delay_ns),
 	  .standard = "0",
 	  .help = "Delay of a receiving host." },
+	{ .name = "host_delay_law", WORDS("fixed", "exponential", "histogram"),
+	  FIELD(config_fabric, host_delay_law), .standard = "fixed",
+	  .help = "Its distribution." },
+	{ .name = "host_delay_times", TEXT_OR_EMPTY, FIELD(config_fabric, host_delay_times),
+	  .help = "histogram: file of times and weights, scaled to host_delay if that is not 0." },
 	{ .name = "flow_control", WORDS("none", "pfc", "credits"),
 	  FIELD(config_fabric, flow_control), .standard = "pfc",
 	  .help = "none: full queues lose frames; credits: as InfiniBand." },
@@ -313,6 +320,17 @@ static int check_traffic(struct config_reader *reader, const struct config_fabri
 	return 0;
 }
 
+// A histogram has a file, and nothing else has one.
+static int check_law(struct config_reader *reader, const char *key, enum sim_law_kind law,
+		     const char *file)
+{
+	if (law == SIM_LAW_HISTOGRAM && file[0] == '\0')
+		return config_fail(config_at(reader, key), "the law histogram needs a file");
+	if (law != SIM_LAW_HISTOGRAM && file[0] != '\0')
+		return config_fail(config_at(reader, key), "is for the law histogram");
+	return 0;
+}
+
 static int check_graph(struct config_reader *reader, const struct config_fabric *fabric)
 {
 	const bool is_graph = fabric->topology == CONFIG_TOPOLOGY_GRAPH;
@@ -337,7 +355,11 @@ static int check_graph(struct config_reader *reader, const struct config_fabric 
 
 int config_check_fabric(struct config_reader *reader, const struct config_fabric *fabric)
 {
-	if (check_graph(reader, fabric))
+	if (check_graph(reader, fabric) ||
+	    check_law(reader, "fabric.host_delay_times", fabric->host_delay_law,
+		      fabric->host_delay_times) ||
+	    check_law(reader, "fabric.traffic.consumer_times", fabric->traffic.consumer_law,
+		      fabric->traffic.consumer_times))
 		return -1;
 	if (fabric->pfc.xon >= fabric->pfc.xoff)
 		return config_fail(config_at(reader, "fabric.pfc.xon"), "is not below xoff");

@@ -69,6 +69,8 @@ struct config_fabric {
 	enum sim_forwarding forwarding;
 	uint64_t switch_delay_ns;
 	uint64_t host_delay_ns;
+	enum sim_law_kind host_delay_law;
+	char host_delay_times[EVB_PATH_SIZE]; // as `graph`, of a histogram
 	enum sim_flow_control flow_control;
 	uint64_t buffer; // without flow control: of a queue; credits: of an input port
 	uint64_t burst;  // bytes that a port of a switch may be ahead of its rate

@@ -182,6 +182,7 @@ static void add_handlers(struct sim_fabric *fabric)
 {
 	static const sim_handler functions[SIM_N_KINDS] = {
 		[SIM_ARRIVES] = sim_arrives,
+		[SIM_DELIVERS] = sim_delivers,
 		[SIM_PORT_SENT] = sim_port_sent,
 		[SIM_PAUSES] = sim_pauses,
 		[SIM_PAUSE_ENDS] = sim_pause_ends,
@@ -215,6 +216,15 @@ static bool allocate_all(struct sim_fabric *fabric, const struct sim_topology *t
 			 "no memory for a fabric of %" PRIu32 " nodes and %" PRIu32 " links",
 			 n_nodes, topology->n_links);
 		return false;
+	}
+	if (fabric->parameters.host_law.kind != SIM_LAW_FIXED) {
+		fabric->parameters.host_delay = 0;
+		fabric->delivered = allocate(fabric, fabric->n_hosts, sizeof(*fabric->delivered));
+		if (fabric->delivered == NULL) {
+			snprintf(error, SIM_ERROR_SIZE, "no memory for %" PRIu32 " hosts",
+				 fabric->n_hosts);
+			return false;
+		}
 	}
 	for (size_t i = 0; i < n_places; i++)
 		fabric->flows[i].credits = fabric->parameters.credit_buffer;
@@ -291,6 +301,7 @@ void sim_fabric_destroy(struct sim_fabric *fabric)
 	free(fabric->packets);
 	free(fabric->first_port);
 	free(fabric->link_ports);
+	free(fabric->delivered);
 	free(fabric->ports);
 	free(fabric->queues);
 	free(fabric->flows);

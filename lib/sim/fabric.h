@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "sim/engine.h"
+#include "sim/law.h"
 #include "sim/route_table.h"
 #include "sim/topology.h"
 #include "sim/tracer.h"
@@ -113,6 +114,9 @@ struct sim_fabric_parameters {
 	uint32_t overhead;     // bytes on the wire per packet beside the frame: Ethernet 20
 	uint64_t switch_delay; // ps, of forwarding
 	uint64_t host_delay;   // ps from the last bit to deliver(): PCIe and software
+	// Instead of host_delay, if it is not fixed; packets keep their order. Its times outlive
+	// the fabric.
+	struct sim_law host_law;
 	// Bytes of frames per priority. A host accepts packets while its queue has fewer; one
 	// always.
 	uint64_t host_queue;

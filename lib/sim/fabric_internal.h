@@ -80,6 +80,7 @@ struct sim_crossbar; // of a switch; crossbar.c
 
 enum sim_kind {
 	SIM_ARRIVES,
+	SIM_DELIVERS,
 	SIM_PORT_SENT,
 	SIM_PAUSES,
 	SIM_PAUSE_ENDS,
@@ -106,6 +107,7 @@ struct sim_fabric {
 	uint32_t used;       // of `packets`
 	uint32_t n_hosts, n_switches, n_ports, n_links;
 	uint32_t *link_ports; // a port of each link
+	uint64_t *delivered; // [n_hosts]: time of the last delivery, ps; NULL: hosts have one delay
 	uint32_t *first_port; // of each node, and the end
 	struct sim_totals totals;
 	struct sim_host_operations operations;
@@ -156,6 +158,7 @@ static inline unsigned sim_next_priority(const struct sim_fabric *fabric, unsign
 
 // switching.c
 void sim_arrives(void *fabric, uint32_t packet, uint32_t data);
+void sim_delivers(void *fabric, uint32_t packet, uint32_t data);
 // Gives up a packet that is in no queue.
 void sim_drop(struct sim_fabric *fabric, uint32_t packet, uint32_t port, enum sim_cause cause);
 void sim_free_packet(struct sim_fabric *fabric, uint32_t packet);

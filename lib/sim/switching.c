@@ -37,6 +37,25 @@ static void deliver(struct sim_fabric *fabric, uint32_t number)
 	fabric->operations.deliver(fabric->context, packet.destination, &packet);
 }
 
+void sim_delivers(void *fabric, uint32_t number, uint32_t data)
+{
+	(void)data;
+	deliver(fabric, number);
+}
+
+// After a delay of its own, and behind what the host has received before.
+static void deliver_later(struct sim_fabric *fabric, uint32_t number)
+{
+	uint64_t *last = &fabric->delivered[fabric->packets[number].destination];
+	const uint64_t at =
+	    *fabric->now +
+	    sim_law_draw(&fabric->parameters.host_law, &fabric->random) * SIM_NANOSECOND;
+
+	if (at > *last)
+		*last = at;
+	sim_at(fabric->engine, *last, fabric->handlers[SIM_DELIVERS], number, 0);
+}
+
 // The port with the fewest bytes. Of equal ones, those after `turn` come first.
 static uint32_t shortest(struct sim_fabric *fabric, const uint32_t *ports, uint32_t count,
 			 uint32_t turn, unsigned priority)
@@ -169,6 +188,8 @@ void sim_arrives(void *context, uint32_t number, uint32_t data)
 		sim_drop(fabric, number, packet->port, SIM_DROP_LINK);
 	} else if (is_switch) {
 		enter_switch(fabric, number, receiver->node);
+	} else if (fabric->delivered != NULL) {
+		deliver_later(fabric, number);
 	} else {
 		deliver(fabric, number);
 	}

@@ -24,7 +24,9 @@
 #include <stdint.h>
 
 #include "base/histogram.h"
+#include "base/limits.h"
 #include "sim/engine.h"
+#include "sim/law.h"
 #include "sim/tracer.h"
 
 #define SIM_TRAFFIC_MAX_CREDITS 1024u
@@ -40,9 +42,6 @@ enum sim_traffic_kind {
 	SIM_TRAFFIC_DAQPIPE,
 	SIM_TRAFFIC_SYSTEM, // of lib/sim_system, not of this file
 };
-
-// The time that consumers need for an event.
-enum sim_consumer_law { SIM_CONSUMER_FIXED, SIM_CONSUMER_EXPONENTIAL };
 
 // The order in which a builder of daqpipe requests fragments, or a readout unit sends them.
 enum sim_shift {
@@ -66,7 +65,8 @@ struct sim_traffic_settings {
 	enum sim_mode mode;        // daqpipe
 	enum sim_shift shift;      // daqpipe
 	uint64_t consumer_time_ns; // system: mean time of a builder's consumer per event
-	enum sim_consumer_law consumer_law; // system
+	enum sim_law_kind consumer_law;     // system
+	char consumer_times[EVB_PATH_SIZE]; // system: file of the law histogram
 };
 
 // A message between different hosts. Models use `kind`, `slot` and `about` as they like; the

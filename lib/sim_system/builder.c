@@ -393,7 +393,7 @@ bool sim_builder_make(struct sim_builder *builder, const struct sim_builder_rule
 		.oldest = NO_SLOT,
 		.newest = NO_SLOT,
 		.due = UINT64_MAX,
-		.consumer_ns = rules->consumer.mean_ns,
+		.consumer = rules->consumer.law,
 		.random = random,
 	};
 	for (unsigned i = 0; i < SIM_INPUTS; i++)

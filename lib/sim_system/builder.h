@@ -120,7 +120,7 @@ struct sim_builder {
 	uint64_t due;             // nothing happens by itself before
 	bool awaits;
 	bool is_paused;
-	uint64_t consumer_ns;     // mean time of its consumers per event
+	struct sim_law consumer;  // time of its consumers per event
 	struct message *messages; // [n_messages], that came while it was paused
 	size_t n_messages, messages_size;
 	struct random random;

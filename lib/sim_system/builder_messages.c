@@ -4,7 +4,6 @@
 // The messages of a node to a builder: grants, and the orders to publish and to discard.
 #include "sim_system/builder_internal.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static void tell_of(struct sim_builder *builder, enum message_kind kind, uint64_t event)
@@ -32,14 +31,6 @@ static void expect(struct sim_builder *builder, uint64_t event, uint64_t now)
 	sim_builder_judge(builder, slot, now);
 }
 
-static uint64_t service_time(struct sim_builder *builder)
-{
-	if (builder->rules->consumer.law == SIM_CONSUMER_FIXED || builder->consumer_ns == 0)
-		return builder->consumer_ns;
-	return (uint64_t)((double)builder->consumer_ns *
-			  -log(1 - random_uniform(&builder->random)));
-}
-
 // The time at which a consumer returns an event that is published now.
 static uint64_t release_time(struct sim_builder *builder, uint64_t now)
 {
@@ -48,7 +39,8 @@ static uint64_t release_time(struct sim_builder *builder, uint64_t now)
 	for (unsigned i = 1; i < builder->rules->consumer.n_workers; i++)
 		if (builder->workers_free[i] < *worker)
 			worker = &builder->workers_free[i];
-	*worker = (*worker > now ? *worker : now) + service_time(builder);
+	*worker =
+	    (*worker > now ? *worker : now) + sim_law_draw(&builder->consumer, &builder->random);
 	return *worker;
 }
 

@@ -16,7 +16,7 @@ void sim_system_set_consumers(struct sim_system *system, unsigned number, uint64
 	struct sim_node *node = &system->nodes[number];
 
 	for (unsigned i = 0; i < node->n_builders; i++)
-		node->builders[i].builder.consumer_ns = mean_ns;
+		node->builders[i].builder.consumer.mean_ns = mean_ns;
 }
 
 static struct sim_node *manager_of(struct sim_system *system)

@@ -45,8 +45,7 @@
 
 // The consumers of a builder serve its events in the order of their publication.
 struct sim_consumer {
-	enum sim_consumer_law law;
-	uint64_t mean_ns;   // 0: events are returned at once
+	struct sim_law law; // fixed with mean 0: events are returned at once
 	unsigned n_workers; // events served at the same time, 1 to 1024
 };
 

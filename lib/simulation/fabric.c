@@ -14,8 +14,9 @@
 #define MOST_PACKETS      (1u << 26)
 
 struct sim_fabric_parameters simulation_fabric(const struct config_fabric *fabric,
-					       const struct sim_topology *topology)
+					       const struct simulation_network *network)
 {
+	const struct sim_topology *topology = &network->topology;
 	struct sim_fabric_parameters parameters = sim_fabric_defaults();
 	const uint64_t packets =
 	    PACKETS_PER_PORT * ((uint64_t)topology->n_hosts + topology->n_links);
@@ -31,6 +32,10 @@ struct sim_fabric_parameters simulation_fabric(const struct config_fabric *fabri
 	parameters.overhead = fabric->overhead;
 	parameters.switch_delay = fabric->switch_delay_ns * SIM_NANOSECOND;
 	parameters.host_delay = fabric->host_delay_ns * SIM_NANOSECOND;
+	parameters.host_law =
+	    (struct sim_law){ fabric->host_delay_law, fabric->host_delay_ns, &network->host_times };
+	if (network->has_routes)
+		parameters.table = &network->routes;
 	parameters.queue = fabric->flow_control == SIM_NO_FLOW_CONTROL ? fabric->buffer : 0;
 	parameters.burst = fabric->burst;
 	parameters.credit_buffer = fabric->buffer;

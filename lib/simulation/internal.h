@@ -14,6 +14,7 @@ struct simulation_network {
 	struct config_graph graph; // names and ports; its topology has been moved to the one above
 	struct sim_route_table routes;
 	bool has_routes;
+	struct sim_times host_times, consumer_times; // of laws that are histograms
 };
 
 // False: one line in error[SIM_ERROR_SIZE]. Free the network in both cases.
@@ -21,8 +22,9 @@ bool simulation_network_make(struct simulation_network *network,
 			     const struct simulation_parameters *parameters, char *error);
 void simulation_network_free(struct simulation_network *network);
 
+// The network must outlive the fabric.
 struct sim_fabric_parameters simulation_fabric(const struct config_fabric *fabric,
-					       const struct sim_topology *topology);
+					       const struct simulation_network *network);
 
 // The places of the hosts in the topology, n_hosts numbers to be freed; NULL: no memory.
 uint32_t *simulation_places(const struct config_fabric *fabric, uint32_t n_hosts);
@@ -55,7 +57,7 @@ struct simulated_system {
 
 // False: one line in error[SIM_ERROR_SIZE]; call simulated_system_free() even then.
 bool simulated_system_make(struct simulated_system *simulated, struct sim_engine *engine,
-			   const struct sim_topology *topology,
+			   const struct simulation_network *network,
 			   const struct sim_fabric_parameters *fabric,
 			   const struct simulation_parameters *parameters, const uint32_t *places,
 			   char *error);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/routes.h"
+#include "config/times.h"
 #include "simulation/internal.h"
 
 static struct sim_links links_of(const struct config_fabric *fabric)
@@ -207,12 +208,31 @@ static bool make_routes(struct simulation_network *network,
 	return false;
 }
 
+static bool read_times(const struct simulation_parameters *parameters, const char *key,
+		       const char *name, struct sim_times *times, char *error)
+{
+	char path[PATH_MAX], cause[CONFIG_TIMES_ERROR];
+
+	if (name[0] == '\0')
+		return true;
+	find_file(parameters, name, path);
+	if (config_times_read(times, path, cause) == 0)
+		return true;
+	snprintf(error, SIM_ERROR_SIZE, "%s: %.470s", key, cause);
+	return false;
+}
+
 bool simulation_network_make(struct simulation_network *network,
 			     const struct simulation_parameters *parameters, char *error)
 {
 	*network = (struct simulation_network){ 0 };
 	return make_topology(network, parameters, error) &&
-	       (parameters->fabric->routes[0] == '\0' || make_routes(network, parameters, error));
+	       (parameters->fabric->routes[0] == '\0' || make_routes(network, parameters, error)) &&
+	       read_times(parameters, "fabric.host_delay_times",
+			  parameters->fabric->host_delay_times, &network->host_times, error) &&
+	       read_times(parameters, "fabric.traffic.consumer_times",
+			  parameters->fabric->traffic.consumer_times, &network->consumer_times,
+			  error);
 }
 
 void simulation_network_free(struct simulation_network *network)
@@ -220,6 +240,8 @@ void simulation_network_free(struct simulation_network *network)
 	sim_topology_free(&network->topology);
 	config_graph_free(&network->graph);
 	sim_route_table_free(&network->routes);
+	sim_times_free(&network->host_times);
+	sim_times_free(&network->consumer_times);
 }
 
 bool simulation_check(const struct simulation_parameters *parameters, char *error)

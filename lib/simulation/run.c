@@ -66,8 +66,8 @@ static bool make_messages(struct run *run, const struct config_fabric *fabric,
 static bool make_system(struct run *run, const struct simulation_parameters *parameters,
 			const struct sim_fabric_parameters *sim, char *error)
 {
-	const bool is_made = simulated_system_make(
-	    &run->system, run->engine, &run->network.topology, sim, parameters, run->places, error);
+	const bool is_made = simulated_system_make(&run->system, run->engine, &run->network, sim,
+						   parameters, run->places, error);
 
 	run->fabric = run->system.fabric;
 	return is_made;
@@ -104,9 +104,7 @@ static bool prepare(struct run *run, const struct simulation_parameters *paramet
 	run->places = simulation_places(fabric, run->network.topology.n_hosts);
 	if (run->result == NULL || run->engine == NULL || run->places == NULL)
 		return false;
-	sim = simulation_fabric(fabric, &run->network.topology);
-	if (run->network.has_routes)
-		sim.table = &run->network.routes;
+	sim = simulation_fabric(fabric, &run->network);
 	if (parameters->trace != NULL) {
 		trace_make(&run->trace, parameters->trace, is_system(parameters), run->engine);
 		sim.tracer = &run->trace.tracer;

@@ -32,7 +32,7 @@ static bool make_fabric(struct simulated_system *simulated, struct sim_engine *e
 }
 
 bool simulated_system_make(struct simulated_system *simulated, struct sim_engine *engine,
-			   const struct sim_topology *topology,
+			   const struct simulation_network *network,
 			   const struct sim_fabric_parameters *fabric,
 			   const struct simulation_parameters *parameters, const uint32_t *places,
 			   char *error)
@@ -45,7 +45,7 @@ bool simulated_system_make(struct simulated_system *simulated, struct sim_engine
 	if (parameters->system == NULL)
 		return fail(error, "fabric.traffic.kind: system needs a file with nodes");
 	system = *parameters->system;
-	if (topology->n_hosts < system.system->n_nodes)
+	if (network->topology.n_hosts < system.system->n_nodes)
 		return fail(error, "fabric.hosts: there are more nodes than hosts");
 	system.engine = engine;
 	system.tracer = fabric->tracer;
@@ -53,8 +53,9 @@ bool simulated_system_make(struct simulated_system *simulated, struct sim_engine
 	system.seed = parameters->fabric->seed;
 	system.data_priority = DATA_PRIORITY;
 	system.control_priority = N_PRIORITIES - 1;
-	system.consumer =
-	    (struct sim_consumer){ traffic->consumer_law, traffic->consumer_time_ns, 1 };
+	system.consumer.law = (struct sim_law){ traffic->consumer_law, traffic->consumer_time_ns,
+						&network->consumer_times };
+	system.consumer.n_workers = 1;
 	system.costs = (struct sim_costs){ .receive = costs->receive_ns,
 					   .send = costs->send_ns,
 					   .control = costs->control_ns };
@@ -65,7 +66,7 @@ bool simulated_system_make(struct simulated_system *simulated, struct sim_engine
 	simulated->before = calloc(simulated->n_nodes, sizeof(simulated->before[0]));
 	if (simulated->before == NULL)
 		return fail(error, "no memory");
-	if (!make_fabric(simulated, engine, topology, fabric, error))
+	if (!make_fabric(simulated, engine, &network->topology, fabric, error))
 		return false;
 	sim_system_start(simulated->system, simulated->fabric);
 	return true;

@@ -66,6 +66,10 @@ static void fabric__keys_fit_together(void **state)
 		       "simulated");
 	assert_refused("fabric.host_costs.send_packet=1us",
 		       "x.json: fabric.host_costs: is for traffic.kind system");
+	assert_refused("fabric.host_delay_law=histogram",
+		       "x.json: fabric.host_delay_times: the law histogram needs a file");
+	assert_refused("fabric.traffic.consumer_times=t",
+		       "x.json: fabric.traffic.consumer_times: is for the law histogram");
 	assert_refused("fabric.topology=graph",
 		       "x.json: fabric.graph: topology graph needs a file of links");
 	assert_refused("fabric.graph=net", "x.json: fabric.graph: is for topology graph");

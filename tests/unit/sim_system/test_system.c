@@ -145,14 +145,14 @@ static void slow_consumers__events_wait_for_them(void **state)
 					 .n_builders = 3,
 					 .fragment = 1000,
 					 .packing = 20,
-					 .consumer = { .mean_ns = MS, .n_workers = 1 } };
+					 .consumer = { .law = { .mean_ns = MS }, .n_workers = 1 } };
 
 	(void)state;
 	expect_near(measure(&options, 50 * MS, SECOND).complete, 3000, 0.2 * PERCENT);
 	options.consumer.n_workers = 2;
 	expect_near(measure(&options, 50 * MS, SECOND).complete, 6000, 0.2 * PERCENT);
 	// 9000 service times have a mean with a standard deviation of 1.1 %.
-	options.consumer = (struct sim_consumer){ SIM_CONSUMER_EXPONENTIAL, MS, 1 };
+	options.consumer = (struct sim_consumer){ { SIM_LAW_EXPONENTIAL, MS, NULL }, 1 };
 	expect_near(measure(&options, 50 * MS, 3 * SECOND).complete, 3000, 4 * PERCENT);
 }
 
@@ -507,7 +507,8 @@ static struct sim_node_view after_run(uint64_t seed)
 					       .seed = seed,
 					       .deadline = "20ms",
 					       .loss = 0.001,
-					       .consumer = { SIM_CONSUMER_EXPONENTIAL, MS, 2 } };
+					       .consumer = { { SIM_LAW_EXPONENTIAL, MS, NULL },
+							     2 } };
 	struct sim_node_view total;
 	struct bench bench;
 

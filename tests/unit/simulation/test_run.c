@@ -252,6 +252,36 @@ static void ecn__a_reduced_flow_holds_up_no_other(void **state)
 	assert_true(rates[1] > 0.8 * 0.05 * LINK);
 }
 
+// The mean of the law is added to the time of each message; packets keep their order.
+static void host_delay__follows_its_law(void **state)
+{
+	static const char common[] = "\"hosts\": 2, \"duration\": \"2s\", \"traffic\": "
+				     "{\"kind\": \"uniform\", \"message\": \"64\", \"load\": "
+				     "0.00002}";
+	double means[3];
+	uint64_t most[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const delays[] = { "", "\"host_delay\": \"10us\", ",
+						      "\"host_delay\": \"10us\", "
+						      "\"host_delay_law\": \"exponential\", " };
+		char fabric[512];
+
+		snprintf(fabric, sizeof(fabric), "%s%s", delays[i], common);
+		struct simulation_result *result = run(fabric, always);
+		const struct histogram *latency = &result->messages.latency;
+		assert_true(histogram_count(latency) > 5000);
+		means[i] = (double)latency->sum / (double)histogram_count(latency);
+		most[i] = latency->maximum;
+		simulation_free(result);
+	}
+	assert_within(means[1] - means[0], 10000, 0.001);
+	assert_within(means[2] - means[0], 10000, 0.05);
+	assert_true(most[1] < 12000);
+	assert_true(most[2] > 50000);
+}
+
 #define SMALL                                                                            \
 	"\"topology\": \"clos\", \"arity\": 4, \"hosts\": 10, \"routing\": \"random\", " \
 	"\"host_order\": \"shuffled\", \"duration\": \"1ms\", \"warm_up\": \"200us\", "  \
@@ -401,6 +431,7 @@ int main(void)
 		cmocka_unit_test(slow_links__limit_what_passes),
 		cmocka_unit_test(ecn__keeps_an_incast_below_the_threshold_of_pauses),
 		cmocka_unit_test(ecn__a_reduced_flow_holds_up_no_other),
+		cmocka_unit_test(host_delay__follows_its_law),
 		cmocka_unit_test(seed__decides_everything),
 		cmocka_unit_test(warm_up__is_not_in_the_results),
 		cmocka_unit_test(simulation__that_is_stopped_gives_what_there_is),

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -80,6 +81,29 @@ static void consumer_time__limits_the_events(void **state)
 	simulation_free(result);
 }
 
+// Times of a file, 2 ms in the mean: 100 events in 200 ms. Scaled to 8 ms: 25.
+static void consumer_times__limit_the_events(void **state)
+{
+	char path[] = "/tmp/evb-times-XXXXXX", times[64];
+	const char *const overrides[] = { "fabric.traffic.consumer_law=histogram", times,
+					  "fabric.traffic.consumer_time=8ms" };
+	const int file = mkstemp(path);
+	struct simulation_result *result;
+
+	(void)state;
+	assert_true(file >= 0);
+	assert_int_equal(write(file, "1ms 3\n5ms 1\n", 12), 12);
+	close(file);
+	snprintf(times, sizeof(times), "fabric.traffic.consumer_times=%s", path);
+	result = system_run_well(text, overrides, 2);
+	assert_in_range(result->system.total.complete, 75, 125);
+	simulation_free(result);
+	result = system_run_well(text, overrides, 3);
+	assert_in_range(result->system.total.complete, 15, 35);
+	simulation_free(result);
+	unlink(path);
+}
+
 static void what_has_no_simulation__is_refused(void **state)
 {
 	char error[SIM_ERROR_SIZE];
@@ -98,6 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(results__are_those_of_the_system),
 		cmocka_unit_test(consumer_time__limits_the_events),
+		cmocka_unit_test(consumer_times__limit_the_events),
 		cmocka_unit_test(what_has_no_simulation__is_refused),
 	};
 

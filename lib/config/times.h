@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Histograms of times: text with a time and a weight per line, "120us 35". Empty lines, and what
+// follows a '#', are comments.
+#pragma once
+
+#include <stddef.h>
+
+#include "sim/law.h"
+
+#define CONFIG_TIMES_ERROR 512 // bytes, as CONFIG_ERROR_SIZE
+
+// Returns 0, or -1 with one line in error[CONFIG_TIMES_ERROR]: "FILE:LINE: what is wrong". Free the
+// times in both cases.
+int config_times_read(struct sim_times *times, const char *path, char *error);
+
+// The same, from text in memory; `name` stands for the file in messages.
+int config_times_parse(struct sim_times *times, const char *text, size_t length, const char *name,
+		       char *error);
