@@ -198,6 +198,24 @@ static const struct config_key fabric_keys[] = {
 	{ .name = "buffer", WHOLE(SIZE), RANGE(64, GIB), FIELD(config_fabric, buffer),
 	  .standard = "256KiB",
 	  .help = "none: of a queue; credits: of an input port." },
+	{ .name = "shared_buffer", WHOLE(SIZE), RANGE(0, 16 * GIB),
+	  FIELD(config_fabric, shared_buffer), .standard = "0",
+	  .help = "Of a switch, for all ports; 0: each queue has buffer, or its xoff." },
+	{ .name = "alpha", .type = CONFIG_TYPE_REAL, RANGE(0, SIM_MAX_ALPHA),
+	  FIELD(config_fabric, alpha), .standard = "1",
+	  .help = "shared_buffer: limit of a queue, as a multiple of the free bytes." },
+	{ .name = "loss", .type = CONFIG_TYPE_REAL, RANGE(0, 1), FIELD(config_fabric, loss),
+	  .standard = "0",
+	  .help = "Probability that a link loses a frame." },
+	{ .name = "arbitration", WORDS("round-robin", "strict", "weighted"),
+	  FIELD(config_fabric, arbitration), .standard = "strict",
+	  .help = "Between data and control; strict: control first." },
+	{ .name = "data_weight", WHOLE(COUNT), RANGE(1, 255), FIELD(config_fabric, data_weight),
+	  .standard = "1",
+	  .help = "weighted: share of the data." },
+	{ .name = "control_weight", WHOLE(COUNT), RANGE(1, 255),
+	  FIELD(config_fabric, control_weight), .standard = "1",
+	  .help = "weighted: share of control and congestion notifications." },
 	{ .name = "burst", WHOLE(SIZE), RANGE(0, SIM_MAX_BURST), FIELD(config_fabric, burst),
 	  .standard = "0",
 	  .help = "Token bucket of a switch port: what it may send at once." },
@@ -317,6 +335,9 @@ static int check_traffic(struct config_reader *reader, const struct config_fabri
 		return config_fail(config_at(reader, "fabric.traffic.kind"),
 				   "daqpipe repeats nothing that is lost: it needs flow_control "
 				   "pfc or credits");
+	if (traffic->kind == SIM_TRAFFIC_DAQPIPE && fabric->loss > 0)
+		return config_fail(config_at(reader, "fabric.loss"),
+				   "daqpipe repeats nothing that is lost");
 	return 0;
 }
 
@@ -353,6 +374,27 @@ static int check_graph(struct config_reader *reader, const struct config_fabric 
 	return 0;
 }
 
+static int check_buffers(struct config_reader *reader, const struct config_fabric *fabric)
+{
+	if (fabric->loss >= 1)
+		return config_fail(config_at(reader, "fabric.loss"), "at 1 nothing would arrive");
+	if (fabric->flow_control != SIM_PFC && fabric->shared_buffer == 0 &&
+	    fabric->buffer < fabric->frame)
+		return config_fail(config_at(reader, "fabric.buffer"), "has no room for a frame");
+	if (fabric->shared_buffer == 0)
+		return 0;
+	if (fabric->flow_control == SIM_CREDITS)
+		return config_fail(config_at(reader, "fabric.shared_buffer"),
+				   "is for flow_control none and pfc");
+	if (fabric->shared_buffer < fabric->frame)
+		return config_fail(config_at(reader, "fabric.shared_buffer"),
+				   "has no room for a frame");
+	if (fabric->alpha * 65536 < 1)
+		return config_fail(config_at(reader, "fabric.alpha"),
+				   "is below 1/65536: no queue would have room");
+	return 0;
+}
+
 int config_check_fabric(struct config_reader *reader, const struct config_fabric *fabric)
 {
 	if (check_graph(reader, fabric) ||
@@ -366,8 +408,8 @@ int config_check_fabric(struct config_reader *reader, const struct config_fabric
 	if (fabric->paths == SIM_DIMENSION_ORDER && fabric->topology != CONFIG_TOPOLOGY_TORUS)
 		return config_fail(config_at(reader, "fabric.paths"),
 				   "dimension-order is for topology torus");
-	if (fabric->flow_control != SIM_PFC && fabric->buffer < fabric->frame)
-		return config_fail(config_at(reader, "fabric.buffer"), "has no room for a frame");
+	if (check_buffers(reader, fabric))
+		return -1;
 	if (fabric->warm_up_ns >= fabric->duration_ns)
 		return config_fail(config_at(reader, "fabric.warm_up"), "is not below duration");
 	if (fabric->ecn.high > 0 && fabric->ecn.low >= fabric->ecn.high)

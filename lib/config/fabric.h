@@ -72,8 +72,13 @@ struct config_fabric {
 	enum sim_law_kind host_delay_law;
 	char host_delay_times[EVB_PATH_SIZE]; // as `graph`, of a histogram
 	enum sim_flow_control flow_control;
-	uint64_t buffer; // without flow control: of a queue; credits: of an input port
-	uint64_t burst;  // bytes that a port of a switch may be ahead of its rate
+	uint64_t buffer;        // without flow control: of a queue; credits: of an input port
+	uint64_t shared_buffer; // of a switch; 0: none
+	double alpha;           // of its dynamic thresholds
+	double loss;            // probability per frame and link
+	enum sim_arbitration arbitration;
+	uint32_t data_weight, control_weight; // with arbitration weighted
+	uint64_t burst; // bytes that a port of a switch may be ahead of its rate
 	struct config_fabric_pfc {
 		uint64_t xoff, xon, headroom;
 	} pfc;

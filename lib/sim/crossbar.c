@@ -181,8 +181,7 @@ uint32_t sim_crossbar_take(struct sim_fabric *fabric, uint32_t port, unsigned al
 	const uint32_t output = port - crossbar->first_port;
 
 	for (allowed &= (1u << fabric->parameters.n_priorities) - 1; allowed != 0;) {
-		const unsigned priority =
-		    sim_next_priority(fabric, allowed, fabric->ports[port].turn);
+		const unsigned priority = sim_next_priority(fabric, port, allowed);
 		const uint32_t at = place(fabric, output, priority);
 		const uint32_t input =
 		    next_bit(crossbar->wants + at * crossbar->words, crossbar->busy,

@@ -47,7 +47,7 @@ static bool stays_full(const struct search *search, uint32_t port, unsigned prio
 	if (p->flow_control == SIM_CREDITS)
 		return stuck + sim_flow_at(search->fabric, port, priority)->lacks >
 		       p->credit_buffer;
-	return stuck > p->xon;
+	return stuck > sim_xon(search->fabric, peer);
 }
 
 static void count_stuck(struct search *search)

@@ -28,6 +28,7 @@ struct sim_fabric_parameters sim_fabric_defaults(void)
 		.pause_bytes = 64,
 		.lossless = 1,
 		.credit_buffer = 65536,
+		.alpha = 1,
 		.max_packets = 1u << 20,
 	};
 }
@@ -39,6 +40,20 @@ static const char *check_red(const struct sim_fabric_parameters *p)
 	if (!(p->red_share >= 0 && p->red_share <= 1))
 		return "red_share is not from 0 to 1";
 	return NULL;
+}
+
+static const char *check_shares(const struct sim_fabric_parameters *p)
+{
+	for (unsigned i = 0; p->arbitration == SIM_WEIGHTED && i < p->n_priorities; i++)
+		if (p->weights[i] == 0)
+			return "a weight is 0: expected 1 to 255";
+	if (p->shared_buffer == 0)
+		return NULL;
+	if (p->shared_buffer > SIM_MAX_SHARED)
+		return "shared_buffer is above 16 GiB";
+	if (!(p->alpha > 0 && p->alpha <= SIM_MAX_ALPHA))
+		return "alpha is not above 0 and at most 64";
+	return p->flow_control == SIM_CREDITS ? "shared_buffer is not for credits" : NULL;
 }
 
 static const char *check_flow_control(const struct sim_fabric_parameters *p)
@@ -60,7 +75,7 @@ static const char *check_flow_control(const struct sim_fabric_parameters *p)
 static const char *check(const struct sim_fabric_parameters *p, const struct sim_topology *topology)
 {
 	if (p->kind > SIM_INPUT_FIFO || p->forwarding > SIM_CUT_THROUGH ||
-	    p->arbitration > SIM_STRICT_PRIORITY || p->flow_control > SIM_CREDITS ||
+	    p->arbitration > SIM_WEIGHTED || p->flow_control > SIM_CREDITS ||
 	    p->paths > SIM_DIMENSION_ORDER || p->choice > SIM_ADAPTIVE)
 		return "an unknown kind of switch, flow control or routing";
 	if (p->n_priorities < 1 || p->n_priorities > SIM_MAX_PRIORITIES)
@@ -76,6 +91,8 @@ static const char *check(const struct sim_fabric_parameters *p, const struct sim
 		return "a delay is above 1 s";
 	if (p->paths == SIM_DIMENSION_ORDER && topology->n_dimensions == 0)
 		return "paths in dimension order: expected a torus";
+	if (check_shares(p) != NULL)
+		return check_shares(p);
 	return check_red(p) != NULL ? check_red(p) : check_flow_control(p);
 }
 
@@ -217,6 +234,13 @@ static bool allocate_all(struct sim_fabric *fabric, const struct sim_topology *t
 			 n_nodes, topology->n_links);
 		return false;
 	}
+	if (fabric->parameters.arbitration == SIM_WEIGHTED)
+		fabric->shares = allocate(fabric, fabric->n_ports, sizeof(*fabric->shares));
+	if (!sim_shared_create(fabric) ||
+	    (fabric->parameters.arbitration == SIM_WEIGHTED && fabric->shares == NULL)) {
+		snprintf(error, SIM_ERROR_SIZE, "no memory for %" PRIu32 " ports", fabric->n_ports);
+		return false;
+	}
 	if (fabric->parameters.host_law.kind != SIM_LAW_FIXED) {
 		fabric->parameters.host_delay = 0;
 		fabric->delivered = allocate(fabric, fabric->n_hosts, sizeof(*fabric->delivered));
@@ -302,6 +326,8 @@ void sim_fabric_destroy(struct sim_fabric *fabric)
 	free(fabric->first_port);
 	free(fabric->link_ports);
 	free(fabric->delivered);
+	free(fabric->shared);
+	free(fabric->shares);
 	free(fabric->ports);
 	free(fabric->queues);
 	free(fabric->flows);

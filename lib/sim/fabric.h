@@ -30,6 +30,8 @@
 #define SIM_MAX_PACKET_BYTES 65535u
 #define SIM_MAX_PACKETS      (1u << 26)
 #define SIM_MAX_BURST        (UINT64_C(1) << 24)
+#define SIM_MAX_SHARED       (UINT64_C(1) << 34)
+#define SIM_MAX_ALPHA        64
 #define SIM_QUANTUM_BITS     512u // unit of pause times (IEEE 802.3, annex 31B)
 
 struct sim_fabric;
@@ -69,6 +71,7 @@ enum sim_forwarding {
 enum sim_arbitration {
 	SIM_ROUND_ROBIN,     // priorities in turn, one packet each
 	SIM_STRICT_PRIORITY, // the highest number first
+	SIM_WEIGHTED, // shares of the bytes in proportion to weights, while there are packets
 };
 
 enum sim_flow_control {
@@ -98,7 +101,8 @@ enum sim_cause {
 	SIM_DROP_QUEUE,    // the queue, or the input buffer, is full
 	SIM_DROP_HEADROOM, // more than the headroom arrived after a pause was due
 	SIM_DROP_RED,      // RED chose a packet that may not be marked
-	SIM_DROP_LINK,     // lost at random on the link
+	SIM_DROP_LINK,     // the link loses all
+	SIM_DROP_RANDOM,   // lost at random on the link
 	SIM_N_CAUSES
 };
 
@@ -109,7 +113,8 @@ struct sim_fabric_parameters {
 	enum sim_flow_control flow_control;
 	enum sim_paths paths;
 	enum sim_choice choice;
-	uint32_t n_priorities; // 1 to SIM_MAX_PRIORITIES
+	uint32_t n_priorities;               // 1 to SIM_MAX_PRIORITIES
+	uint8_t weights[SIM_MAX_PRIORITIES]; // with SIM_WEIGHTED, each above 0
 	uint64_t seed;
 	uint32_t overhead;     // bytes on the wire per packet beside the frame: Ethernet 20
 	uint64_t switch_delay; // ps, of forwarding
@@ -123,6 +128,15 @@ struct sim_fabric_parameters {
 	// Bytes of frames that a queue of a switch holds: per output port and priority, or per
 	// input port and priority of the input-queued kinds. 0: no limit.
 	uint64_t queue;
+	// Bytes of a buffer that all queues of a switch share, with dynamic thresholds (Choudhury,
+	// Hahne 1998): each has at most alpha times the bytes that are free now. Without flow
+	// control it limits output queues (inputs of the input-queued kinds) instead of `queue`.
+	// With PFC a pause begins above this threshold instead of xoff, and ends xoff - xon bytes
+	// below it, when a packet leaves; headroom is apart from the buffer, per pause. Not with
+	// credits. 0: none.
+	uint64_t shared_buffer;
+	double alpha; // above 0, at most SIM_MAX_ALPHA
+
 	// Bytes with the overhead that a port of a switch may be ahead of its link's rate: a token
 	// bucket (as tc-tbf). Packets take no time while there are tokens; the first one without
 	// waits for them. 0: packets leave evenly.
@@ -288,5 +302,8 @@ struct sim_totals {
 	uint64_t underway; // packets in the fabric now
 };
 struct sim_totals sim_totals(const struct sim_fabric *fabric);
+
+// The most bytes that the buffer of one switch has had, with shared_buffer; headroom included.
+uint64_t sim_shared_peak(const struct sim_fabric *fabric);
 
 size_t sim_fabric_memory(const struct sim_fabric *fabric); // bytes

@@ -34,6 +34,7 @@ struct sim_sender {
 	double loss;
 	uint32_t peer;
 	uint32_t node;
+	uint32_t link;
 	struct sim_sending sending;
 	bool is_sending;
 	bool peer_is_switch;
@@ -48,8 +49,7 @@ struct sim_sender {
 	bool may_burst;
 	_Alignas(SIM_CACHE_LINE) uint64_t packets;
 	uint64_t bytes, busy, waited, paused_time, pauses, marked;
-	uint64_t cable; // ps
-	uint32_t link;
+	uint64_t cable;                           // ps
 	uint16_t host_quanta[SIM_MAX_PRIORITIES]; // of the pause frame due, of a host
 	uint64_t drops[SIM_N_CAUSES];
 	uint64_t even; // time at which a link without bursts would be free
@@ -74,6 +74,19 @@ struct sim_flow {
 	uint64_t paused_since;
 	uint64_t credits; // bytes
 	uint32_t lacks;   // size of the packet for which there are too few
+	uint64_t room;    // with a shared buffer: the input up to which the headroom lasts
+};
+
+// What priorities have sent through a port, with SIM_WEIGHTED, in bytes / weight * SIM_SHARE_UNIT.
+#define SIM_SHARE_UNIT UINT64_C(65536)
+struct sim_share {
+	uint64_t now;
+	uint64_t ends[SIM_MAX_PRIORITIES];
+};
+
+// The shared buffer of a switch.
+struct sim_shared {
+	uint64_t used, peak; // bytes
 };
 
 struct sim_crossbar; // of a switch; crossbar.c
@@ -114,7 +127,16 @@ struct sim_fabric {
 	void *context;
 	uint32_t observed; // host; SIM_NONE: nobody observes
 	struct sim_observer observer;
-	uint32_t n_blocked; // ports and priorities that are paused or starved
+	// What is compared for each packet and hop. A buffer that is shared makes the limits 0, so
+	// that what is only done for it costs the others nothing.
+	uint64_t queue_limit;      // bytes above which a queue may have no room
+	uint64_t input_limit;      // same, of an input with PFC
+	uint64_t watched;          // bytes of an input above which it may have to pause its sender
+	bool gives_back;           // what leaves a switch is credited, or leaves the shared buffer
+	struct sim_shared *shared; // [n_switches]; NULL: none
+	uint64_t alpha;            // 2^-16
+	struct sim_share *shares;  // [n_ports]; NULL: not weighted
+	uint32_t n_blocked;        // ports and priorities that are paused or starved
 	bool looks_for_deadlock, has_deadlock;
 	size_t memory;
 };
@@ -145,14 +167,21 @@ static inline bool sim_is_lossless(const struct sim_fabric *fabric, unsigned pri
 	       (fabric->parameters.lossless >> priority & 1) != 0;
 }
 
-// A priority of those in the bitmap (not 0) that is served next; `turn` is that of the port.
-static inline unsigned sim_next_priority(const struct sim_fabric *fabric, unsigned bitmap,
-					 unsigned turn)
+// shares.c: counts what the port has sent last, before something else is sent.
+void sim_share_count(struct sim_fabric *fabric, uint32_t port);
+// A priority of those in the bitmap (not 0) that has had the least of its share.
+unsigned sim_share_next(struct sim_fabric *fabric, uint32_t port, unsigned bitmap);
+
+// A priority of those in the bitmap (not 0) that a port serves next.
+static inline unsigned sim_next_priority(struct sim_fabric *fabric, uint32_t port, unsigned bitmap)
 {
-	const unsigned later = bitmap & ~((1u << turn) - 1);
+	unsigned later;
 
 	if (fabric->parameters.arbitration == SIM_STRICT_PRIORITY)
 		return 31 - (unsigned)__builtin_clz(bitmap);
+	if (fabric->parameters.arbitration == SIM_WEIGHTED)
+		return sim_share_next(fabric, port, bitmap);
+	later = bitmap & ~((1u << fabric->ports[port].turn) - 1);
 	return (unsigned)__builtin_ctz(later != 0 ? later : bitmap);
 }
 
@@ -182,6 +211,20 @@ void sim_enqueue(struct sim_fabric *fabric, uint32_t packet);
 // A packet entered the switch through `port`, or has left it.
 void sim_input(struct sim_fabric *fabric, uint32_t port, unsigned priority, uint32_t bytes);
 void sim_output(struct sim_fabric *fabric, uint32_t port, unsigned priority, uint32_t bytes);
+// shared.c: the shared buffers. Limits of a queue or an input of a switch, bytes.
+bool sim_shared_create(struct sim_fabric *fabric);
+uint64_t sim_shared_limit(const struct sim_fabric *fabric, uint32_t port);
+// Whether a queue of `used` bytes has room for a packet.
+bool sim_shared_has_room(const struct sim_fabric *fabric, const struct sim_packet *packet,
+			 uint64_t used);
+// The same of an input with PFC: false if its headroom is used up.
+bool sim_shared_has_headroom(const struct sim_fabric *fabric, const struct sim_packet *packet);
+void sim_shared_enter(struct sim_fabric *fabric, uint32_t port, uint32_t bytes);
+void sim_shared_leave(struct sim_fabric *fabric, uint32_t port, uint32_t bytes);
+// The bytes above which an input pauses its sender, and those at which the pause ends.
+uint64_t sim_xoff(const struct sim_fabric *fabric, uint32_t port);
+uint64_t sim_xon(const struct sim_fabric *fabric, uint32_t port);
+
 // With credits: the bytes that came in through `port` need no buffer any more.
 void sim_return_credit(struct sim_fabric *fabric, uint32_t port, unsigned priority, uint32_t bytes);
 // Sends the pause frame that is due at an idle port.

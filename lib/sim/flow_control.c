@@ -38,21 +38,41 @@ static void unblock(struct sim_fabric *fabric, uint32_t port, unsigned priority)
 	trace(fabric, port, false);
 }
 
-void sim_input(struct sim_fabric *fabric, uint32_t number, unsigned priority, uint32_t bytes)
+// An input may be above its threshold. Inlined it would slow down all that are not.
+__attribute__((noinline)) static void watch(struct sim_fabric *fabric, uint32_t number,
+					    unsigned priority, uint32_t bytes)
 {
 	struct sim_sender *port = &fabric->ports[number];
 	struct sim_flow *flow = sim_flow_at(fabric, number, priority);
 	const uint8_t bit = (uint8_t)(1u << priority);
 
-	flow->input += bytes;
-	if (flow->input > flow->input_peak)
-		flow->input_peak = flow->input;
-	if (fabric->parameters.flow_control != SIM_PFC || flow->input <= fabric->parameters.xoff ||
-	    (port->holds & bit) != 0 || !sim_is_lossless(fabric, priority))
+	if (fabric->shared != NULL)
+		sim_shared_enter(fabric, number, bytes);
+	if (fabric->parameters.flow_control != SIM_PFC || (port->holds & bit) != 0 ||
+	    !sim_is_lossless(fabric, priority) || flow->input <= sim_xoff(fabric, number))
 		return;
+	flow->room = flow->input + fabric->parameters.headroom;
 	port->holds |= bit;
 	port->pauses_due |= bit;
 	sim_start(fabric, number);
+}
+
+void sim_input(struct sim_fabric *fabric, uint32_t number, unsigned priority, uint32_t bytes)
+{
+	struct sim_flow *flow = sim_flow_at(fabric, number, priority);
+
+	flow->input += bytes;
+	if (flow->input > flow->input_peak)
+		flow->input_peak = flow->input;
+	if (flow->input > fabric->watched)
+		watch(fabric, number, priority, bytes);
+}
+
+static void give_back(struct sim_fabric *fabric, uint32_t number, unsigned priority, uint32_t bytes)
+{
+	if (fabric->shared != NULL)
+		sim_shared_leave(fabric, number, bytes);
+	sim_return_credit(fabric, number, priority, bytes);
 }
 
 void sim_output(struct sim_fabric *fabric, uint32_t number, unsigned priority, uint32_t bytes)
@@ -62,9 +82,10 @@ void sim_output(struct sim_fabric *fabric, uint32_t number, unsigned priority, u
 	const uint8_t bit = (uint8_t)(1u << priority);
 
 	flow->input -= bytes;
-	sim_return_credit(fabric, number, priority, bytes);
+	if (fabric->gives_back)
+		give_back(fabric, number, priority, bytes);
 	if ((port->holds & bit) == 0 || (port->storms & bit) != 0 ||
-	    flow->input > fabric->parameters.xon)
+	    flow->input > sim_xon(fabric, number))
 		return;
 	port->holds &= (uint8_t)~bit;
 	port->pauses_due |= bit;
@@ -100,6 +121,8 @@ void sim_send_pause(struct sim_fabric *fabric, uint32_t number)
 		sim_at(fabric->engine, sim_flow_at(fabric, number, priority)->repeat_at,
 		       fabric->handlers[SIM_REPEATS_PAUSE], number, priority);
 	}
+	if (fabric->shares != NULL)
+		sim_share_count(fabric, number);
 	if (number == fabric->observed)
 		fabric->observer.pause(fabric->observer.context, port->pauses_due,
 				       port->host_quanta, true);

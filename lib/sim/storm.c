@@ -13,12 +13,17 @@ void sim_port_storm(struct sim_fabric *fabric, uint32_t number, uint8_t prioriti
 	if (pauses) {
 		changed = (uint8_t)(priorities & ~port->holds);
 		port->storms |= priorities;
+		for (unsigned i = 0; i < fabric->parameters.n_priorities; i++)
+			if ((changed >> i & 1) != 0)
+				sim_flow_at(fabric, number, i)->room =
+				    sim_flow_at(fabric, number, i)->input +
+				    fabric->parameters.headroom;
 		port->holds |= priorities;
 	} else {
 		changed = priorities & port->storms;
 		port->storms &= (uint8_t)~priorities;
 		for (unsigned i = 0; i < fabric->parameters.n_priorities; i++)
-			if (sim_flow_at(fabric, number, i)->input > fabric->parameters.xon)
+			if (sim_flow_at(fabric, number, i)->input > sim_xon(fabric, number))
 				changed &= (uint8_t) ~(1u << i);
 		port->holds &= (uint8_t)~changed;
 	}
@@ -37,7 +42,7 @@ static bool is_storm(const struct sim_fabric *fabric, uint32_t number, unsigned 
 	    *fabric->now - sim_flow_at(fabric, number, priority)->paused_since <= 2 * frame)
 		return false;
 	return !port->peer_is_switch ||
-	       sim_flow_at(fabric, port->peer, priority)->input <= fabric->parameters.xon;
+	       sim_flow_at(fabric, port->peer, priority)->input <= sim_xon(fabric, port->peer);
 }
 
 uint32_t sim_storms(const struct sim_fabric *fabric, struct sim_storm *storms, uint32_t room)

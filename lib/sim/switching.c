@@ -132,9 +132,11 @@ static enum sim_cause find_room(struct sim_fabric *fabric, const struct sim_pack
 
 	if (sim_is_lossless(fabric, packet->priority)) {
 		if (p->flow_control == SIM_PFC &&
-		    input->input + packet->bytes > p->xoff + p->headroom)
+		    input->input + packet->bytes > fabric->input_limit &&
+		    !sim_shared_has_headroom(fabric, packet))
 			return SIM_DROP_HEADROOM;
-	} else if (p->queue != 0 && used + packet->bytes > p->queue) {
+	} else if (used + packet->bytes > fabric->queue_limit &&
+		   !sim_shared_has_room(fabric, packet, used)) {
 		return SIM_DROP_QUEUE;
 	}
 	return SIM_N_CAUSES;
@@ -185,7 +187,8 @@ void sim_arrives(void *context, uint32_t number, uint32_t data)
 	if (receiver->loss > 0 && random_uniform(&fabric->random) < receiver->loss) {
 		if (is_switch)
 			sim_return_credit(fabric, packet->from, packet->priority, packet->bytes);
-		sim_drop(fabric, number, packet->port, SIM_DROP_LINK);
+		sim_drop(fabric, number, packet->port,
+			 receiver->loss < 1 ? SIM_DROP_RANDOM : SIM_DROP_LINK);
 	} else if (is_switch) {
 		enter_switch(fabric, number, receiver->node);
 	} else if (fabric->delivered != NULL) {

@@ -34,7 +34,7 @@ static uint32_t take(struct sim_fabric *fabric, uint32_t number, unsigned allowe
 	struct sim_sender *port = &fabric->ports[number];
 
 	for (allowed &= port->backlog; allowed != 0;) {
-		const unsigned priority = sim_next_priority(fabric, allowed, port->turn);
+		const unsigned priority = sim_next_priority(fabric, number, allowed);
 		struct sim_queue *queue = sim_queue_at(fabric, number, priority);
 		const uint32_t packet = queue->first;
 

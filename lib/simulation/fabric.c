@@ -7,6 +7,8 @@
 #include "base/random.h"
 #include "simulation/internal.h"
 
+enum { DATA, CONTROL }; // priorities, where there are two
+
 #define PLACES            UINT64_C(1) // purpose of the random numbers
 #define DEADLOCK_INTERVAL (100000 * SIM_NANOSECOND)
 #define LEAST_PACKETS     (1u << 20) // that may be underway; memory is used for those that are
@@ -26,6 +28,11 @@ struct sim_fabric_parameters simulation_fabric(const struct config_fabric *fabri
 	parameters.flow_control = fabric->flow_control;
 	parameters.paths = fabric->paths;
 	parameters.choice = fabric->routing;
+	parameters.arbitration = fabric->arbitration;
+	parameters.weights[DATA] = (uint8_t)fabric->data_weight;
+	parameters.weights[CONTROL] = (uint8_t)fabric->control_weight;
+	parameters.shared_buffer = fabric->shared_buffer;
+	parameters.alpha = fabric->alpha;
 	parameters.n_priorities = 1;
 	parameters.lossless = 1;
 	parameters.seed = fabric->seed;

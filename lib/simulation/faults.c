@@ -77,7 +77,7 @@ static void apply(struct simulation_faults *faults, uint32_t i, bool is_on)
 	faults->is_on[i] = is_on;
 	switch (fault->kind) {
 	case CONFIG_FAULT_SILENT:
-		sim_link_loss(faults->fabric, link_of(faults, fault), is_on ? 1 : 0);
+		sim_link_loss(faults->fabric, link_of(faults, fault), is_on ? 1 : fabric->loss);
 		break;
 	case CONFIG_FAULT_LINK:
 		sim_link_rate(faults->fabric, link_of(faults, fault),

@@ -5,10 +5,8 @@
 #include "simulation/internal.h"
 
 const char *const simulation_causes[SIM_N_CAUSES] = {
-	[SIM_DROP_QUEUE] = "queue",
-	[SIM_DROP_HEADROOM] = "headroom",
-	[SIM_DROP_RED] = "red",
-	[SIM_DROP_LINK] = "link",
+	[SIM_DROP_QUEUE] = "queue", [SIM_DROP_HEADROOM] = "headroom", [SIM_DROP_RED] = "red",
+	[SIM_DROP_LINK] = "link",   [SIM_DROP_RANDOM] = "random",
 };
 
 struct simulation_name simulation_node_name(const struct simulation_result *result, uint32_t node)
@@ -130,6 +128,8 @@ static void add_ports(cJSON *root, const struct simulation_result *result, bool 
 	}
 	add(root, "paused_ns", paused);
 	add(root, "queue_most_bytes", queue);
+	if (result->fabric.shared_buffer > 0)
+		add(root, "shared_buffer_most_bytes", result->shared_peak);
 	if (is_short)
 		return;
 	cJSON *ports = cJSON_AddArrayToObject(root, "ports");

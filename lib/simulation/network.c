@@ -226,8 +226,11 @@ bool simulation_network_make(struct simulation_network *network,
 			     const struct simulation_parameters *parameters, char *error)
 {
 	*network = (struct simulation_network){ 0 };
-	return make_topology(network, parameters, error) &&
-	       (parameters->fabric->routes[0] == '\0' || make_routes(network, parameters, error)) &&
+	if (!make_topology(network, parameters, error))
+		return false;
+	for (uint32_t i = 0; i < network->topology.n_links; i++)
+		network->topology.links[i].loss = parameters->fabric->loss;
+	return (parameters->fabric->routes[0] == '\0' || make_routes(network, parameters, error)) &&
 	       read_times(parameters, "fabric.host_delay_times",
 			  parameters->fabric->host_delay_times, &network->host_times, error) &&
 	       read_times(parameters, "fabric.traffic.consumer_times",

@@ -271,6 +271,7 @@ static bool take_result(struct run *run, const struct simulation_parameters *par
 		result->measured_ns = result->simulated_ns - parameters->fabric->warm_up_ns;
 	result->totals = sim_totals(fabric);
 	find_cycle(run, parameters->fabric);
+	result->shared_peak = sim_shared_peak(fabric);
 	result->n_storms = sim_storms(fabric, result->storms, SIMULATION_MAX_WAITS);
 	result->n_events = sim_handled(run->engine);
 	result->memory = sim_engine_memory(run->engine) + sim_fabric_memory(fabric);

@@ -100,10 +100,11 @@ struct simulation_result {
 	struct sim_wait cycle[SIMULATION_MAX_WAITS];
 	uint32_t n_cycle;
 	struct sim_storm storms[SIMULATION_MAX_WAITS];
-	uint32_t n_storms;  // at the end
-	uint64_t trace_cut; // elements that the time line had no room for
-	uint64_t n_events;  // that the engine has handled
-	size_t memory;      // bytes of the engine and the fabric
+	uint32_t n_storms;    // at the end
+	uint64_t shared_peak; // bytes of the shared buffer of one switch; 0: there is none
+	uint64_t trace_cut;   // elements that the time line had no room for
+	uint64_t n_events;    // that the engine has handled
+	size_t memory;        // bytes of the engine and the fabric
 };
 
 // NULL: one line in error[SIM_ERROR_SIZE]; it begins with a key if that is wrong. The caller frees

@@ -104,6 +104,9 @@ def test_sweep():
         sim(work, INCAST, *SWEEP, "--jobs", "2", "--json", two)
         whole = open(one, encoding="utf-8").read()
         check_equal(whole, open(two, encoding="utf-8").read(), "one and two jobs")
+        four = work.path("four.json")
+        sim(work, INCAST, *SWEEP, "--jobs", "4", "--json", four)
+        check_equal(whole, open(four, encoding="utf-8").read(), "one and four jobs")
         points = json.loads(whole)["points"]
         check_equal([point["set"] for point in points],
                     [[f"fabric.traffic.load={load}", f"fabric.hosts={hosts}"]

@@ -85,8 +85,11 @@ function figures(result) {
   return h("div", { class: "tiles" }, ...list);
 }
 
-function warnings({ deadlock, storms }) {
+function warnings({ dependency_cycle: cycle, deadlock, storms }) {
   const list = [];
+  if (cycle)
+    list.push(["Cycle of dependencies: ",
+      `by the routes these buffers can wait for each other: ${cycle.join("; ")}`]);
   if (deadlock)
     list.push(["Deadlock: ", `these buffers wait for each other: ${deadlock.join("; ")}`]);
   if (storms)
@@ -240,7 +243,7 @@ function queuePanel(result) {
 
 function lossPanel(result) {
   const list = worst(result.ports, lostAt), causes = Object.keys(result.lost_packets);
-  const color = (cause) => ["red", "amber", "violet", "teal"][causes.indexOf(cause) % 4];
+  const color = (cause) => ["red", "amber", "violet", "teal", "blue"][causes.indexOf(cause) % 5];
   const present = causes.filter((cause) => result.lost_packets[cause] > 0);
   return panel("Losses by place and cause", key(...present.map((cause) =>
     [`${cause}: ${result.lost_packets[cause]}`, color(cause)])),

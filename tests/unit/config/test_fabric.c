@@ -70,6 +70,15 @@ static void fabric__keys_fit_together(void **state)
 		       "x.json: fabric.host_delay_times: the law histogram needs a file");
 	assert_refused("fabric.traffic.consumer_times=t",
 		       "x.json: fabric.traffic.consumer_times: is for the law histogram");
+	assert_refused("fabric.loss=1", "x.json: fabric.loss: at 1 nothing would arrive");
+	assert_refused("fabric={\"loss\": 0.1, \"traffic\": {\"kind\": \"daqpipe\"}}",
+		       "x.json: fabric.loss: daqpipe repeats nothing that is lost");
+	assert_refused("fabric={\"shared_buffer\": \"1MiB\", \"flow_control\": \"credits\"}",
+		       "x.json: fabric.shared_buffer: is for flow_control none and pfc");
+	assert_refused("fabric.shared_buffer=4095",
+		       "x.json: fabric.shared_buffer: has no room for a frame");
+	assert_refused("fabric={\"shared_buffer\": \"1MiB\", \"alpha\": 0}",
+		       "x.json: fabric.alpha: is below 1/65536: no queue would have room");
 	assert_refused("fabric.topology=graph",
 		       "x.json: fabric.graph: topology graph needs a file of links");
 	assert_refused("fabric.graph=net", "x.json: fabric.graph: is for topology graph");

@@ -28,7 +28,8 @@ const struct law *law_find(const char *name)
 	} groups[] = { { laws_of_queues, n_laws_of_queues },
 		       { laws_of_switches, n_laws_of_switches },
 		       { laws_of_links, n_laws_of_links },
-		       { laws_of_routes, n_laws_of_routes } };
+		       { laws_of_routes, n_laws_of_routes },
+		       { laws_of_buffers, n_laws_of_buffers } };
 
 	for (size_t group = 0; group < sizeof(groups) / sizeof(groups[0]); group++) {
 		for (size_t i = 0; i < groups[group].n; i++) {

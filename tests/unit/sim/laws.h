@@ -21,7 +21,9 @@ struct law {
 };
 
 extern const struct law laws_of_queues[], laws_of_switches[], laws_of_links[], laws_of_routes[];
+extern const struct law laws_of_buffers[];
 extern const size_t n_laws_of_queues, n_laws_of_switches, n_laws_of_links, n_laws_of_routes;
+extern const size_t n_laws_of_buffers;
 
 // Whether `value` is within this share of `expected`.
 bool law_near(const char *what, double value, double expected, double share,

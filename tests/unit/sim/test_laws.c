@@ -50,13 +50,18 @@ static void laws__of_routes_hold(void **state)
 	check_all(laws_of_routes, n_laws_of_routes);
 }
 
+static void laws__of_buffers_hold(void **state)
+{
+	(void)state;
+	check_all(laws_of_buffers, n_laws_of_buffers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(laws__of_queues_hold),
-		cmocka_unit_test(laws__of_switches_hold),
-		cmocka_unit_test(laws__of_links_hold),
-		cmocka_unit_test(laws__of_routes_hold),
+		cmocka_unit_test(laws__of_queues_hold),  cmocka_unit_test(laws__of_switches_hold),
+		cmocka_unit_test(laws__of_links_hold),   cmocka_unit_test(laws__of_routes_hold),
+		cmocka_unit_test(laws__of_buffers_hold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

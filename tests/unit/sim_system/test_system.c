@@ -451,7 +451,8 @@ static void packets_are_lost_at_random__sums_hold(void **state)
 	sim_system_packets(bench.system, &packets);
 	assert_true(total.incomplete > 0);
 	assert_true(packets.data_lost > 0 && packets.control_lost > 0);
-	assert_int_equal(packets.by_cause[SIM_DROP_LINK], packets.data_lost + packets.control_lost);
+	assert_int_equal(packets.by_cause[SIM_DROP_RANDOM],
+			 packets.data_lost + packets.control_lost);
 	expect_sums(&bench, 400, false);
 	bench_close(&bench);
 }

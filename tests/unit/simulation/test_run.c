@@ -252,6 +252,55 @@ static void ecn__a_reduced_flow_holds_up_no_other(void **state)
 	assert_true(rates[1] > 0.8 * 0.05 * LINK);
 }
 
+// Each frame passes two links, of which each loses 1 %. A host that is silent loses for a cause of
+// its own, and its link loses at random again afterwards.
+static void loss__is_per_frame_and_link(void **state)
+{
+	struct simulation_result *result =
+	    run("\"hosts\": 4, \"loss\": 0.01, \"duration\": \"20ms\", \"faults\": "
+		"[{\"kind\": \"silent\", \"host\": 1, \"begin\": \"5ms\", \"length\": "
+		"\"1ms\"}], \"traffic\": {\"kind\": \"uniform\", \"message\": \"4KiB\", "
+		"\"load\": 0.5}",
+		always);
+	const struct sim_totals *totals = &result->totals;
+	const double links = (double)totals->hops - (double)totals->dropped[SIM_DROP_LINK];
+
+	(void)state;
+	assert_within((double)totals->dropped[SIM_DROP_RANDOM], 0.01 * links, 0.05);
+	assert_true(totals->dropped[SIM_DROP_LINK] > 0);
+	assert_int_equal(totals->sent, totals->delivered + totals->underway +
+					   totals->dropped[SIM_DROP_RANDOM] +
+					   totals->dropped[SIM_DROP_LINK]);
+	assert_true(result->ports[1].view.drops[SIM_DROP_RANDOM] > 0);
+	simulation_free(result);
+}
+
+// The switch has room for what the receiver cannot take, and the report says how much of it is
+// used.
+static void shared_buffer__takes_a_burst_that_a_queue_does_not(void **state)
+{
+	static const char traffic[] =
+	    "\"hosts\": 9, \"flow_control\": \"none\", \"duration\": \"5ms\", \"traffic\": "
+	    "{\"kind\": \"incast\", \"message\": \"64KiB\", \"load\": 0.3}";
+	char fabric[512];
+	struct simulation_result *result;
+
+	(void)state;
+	snprintf(fabric, sizeof(fabric), "\"buffer\": \"128KiB\", %s", traffic);
+	result = run(fabric, always);
+	assert_true(result->totals.dropped[SIM_DROP_QUEUE] > 0);
+	assert_int_equal(result->shared_peak, 0);
+	simulation_free(result);
+	// The same memory for all 9 ports.
+	snprintf(fabric, sizeof(fabric), "\"shared_buffer\": \"1152KiB\", \"alpha\": 1, %s",
+		 traffic);
+	result = run(fabric, always);
+	assert_int_equal(result->totals.dropped[SIM_DROP_QUEUE], 0);
+	// 8 messages, less what leaves meanwhile: an eighth.
+	assert_within((double)result->shared_peak, 7 * 65536, 0.05);
+	simulation_free(result);
+}
+
 // The mean of the law is added to the time of each message; packets keep their order.
 static void host_delay__follows_its_law(void **state)
 {
@@ -431,6 +480,8 @@ int main(void)
 		cmocka_unit_test(slow_links__limit_what_passes),
 		cmocka_unit_test(ecn__keeps_an_incast_below_the_threshold_of_pauses),
 		cmocka_unit_test(ecn__a_reduced_flow_holds_up_no_other),
+		cmocka_unit_test(loss__is_per_frame_and_link),
+		cmocka_unit_test(shared_buffer__takes_a_burst_that_a_queue_does_not),
 		cmocka_unit_test(host_delay__follows_its_law),
 		cmocka_unit_test(seed__decides_everything),
 		cmocka_unit_test(warm_up__is_not_in_the_results),
