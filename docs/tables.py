@@ -199,7 +199,8 @@ def configuration_page(keys, path=""):
     if replaced:
         page += f"\nA node may replace {replaced} of the file.\n"
     for key in keys:
-        if "keys" in key and key["type"] != "OWN_IDS" and not key["as_root"]:
+        if ("keys" in key and key["type"] != "OWN_IDS" and not key["as_root"]
+                and not key["partial"]):
             name = key["name"] + ("" if key["type"] == "OBJECT" else "[]")
             page += configuration_page(key["keys"], f"{path}.{name}" if path else name)
     return page
@@ -281,7 +282,7 @@ def value_schema(key):
     if kind == "LIST_OR_AUTO":
         return {"anyOf": [AUTO, array(object_schema(key["keys"]), key)]}
     if kind == "OBJECT":
-        return object_schema(key["keys"])
+        return object_schema(key["keys"], key["partial"])
     if kind == "OPTIONS":
         return options_schema(key)
     return {
@@ -316,9 +317,13 @@ def key_schema(key):
     return schema | ({"default": standard_of(key["standard"])} if "standard" in key else {})
 
 
-def object_schema(keys):
+def object_schema(keys, is_partial=False):
     schema = {"type": "object",
               "properties": {key["name"]: key_schema(key) for key in keys}}
+    if is_partial:
+        for key in schema["properties"].values():
+            key.pop("default", None)
+        return schema | {"additionalProperties": False}
     for key in keys:
         if key["required"] and "unless" in key:
             schema["anyOf"] = [{"required": [key["name"]]}, {"required": [key["unless"]]}]

@@ -74,6 +74,7 @@ static cJSON *describe_key(const struct config_key *key)
 		{ "required", key->required },  { "power_of_two", key->power_of_two },
 		{ "or_auto", key->or_auto },    { "as_root", key->as_root },
 		{ "prefix", key->prefix != 0 }, { "between_runs", key->between_runs },
+		{ "partial", key->is_partial },
 	};
 	cJSON *out = cJSON_CreateObject();
 

@@ -11,7 +11,7 @@
 #include "source/mfp_file.h"
 
 struct arguments {
-	const char *profile, *device, *address, *mtu, *to, *to_mac, *udp_port;
+	const char *profile, *device, *address, *gateway, *mtu, *to, *to_mac, *udp_port;
 	const char *transport, *service, *operation;
 	const char *sources, *packing, *law, *mean, *sigma, *maximum, *rate, *events, *first_event;
 	const char *seed, *mdf, *mfp, *map, *out;
@@ -39,7 +39,9 @@ static const struct arguments_option options[] = {
 	{ "profile", 0, "NAME", INTO(TEXT, profile), "driver profile (default af_packet)" },
 	{ "device", 0, "NAME", INTO(TEXT, device), "interface, memif socket, PCI address" },
 	{ "address", 0, "ADDRESS/PREFIX", INTO(TEXT, address), "to send from" },
-	{ "mtu", 0, "BYTES", INTO(TEXT, mtu), "of the path (default 1500)" },
+	{ "gateway", 0, "ADDRESS", INTO(TEXT, gateway), "router to receivers in other networks" },
+	{ "mtu", 0, "BYTES", INTO(TEXT, mtu),
+	  "of the path (default 1500), or auto: of the interface" },
 	{ "to", 0, "ADDRESS", INTO(TEXT, to), "receiver" },
 	{ "to-mac", 0, "MAC", INTO(TEXT, to_mac), "receiver's, instead of asking by ARP" },
 	{ "udp-port", 0, "PORT", INTO(TEXT, udp_port), "receiver's (default 19522)" },
@@ -141,6 +143,7 @@ static cJSON *compose(const struct arguments *arguments, cJSON *ids)
 	compose_text(root, "ports[0].profile", profile != NULL ? profile : "af_packet");
 	compose_text(root, "ports[0].device", arguments->out != NULL ? NULL : arguments->device);
 	compose_text(root, "ports[0].address", arguments->address);
+	compose_text(root, "ports[0].gateway", arguments->out != NULL ? NULL : arguments->gateway);
 	compose_quantity(root, "ports[0].mtu", arguments->mtu);
 	compose_text(root, "transport.kind",
 		     arguments->transport != NULL ? arguments->transport : "udp");

@@ -53,7 +53,10 @@ static const struct arguments_option options[] = {
 	{ "profile", 0, "NAME", INTO(TEXT, roce.profile), "driver profile (default af_packet)" },
 	{ "device", 0, "NAME", INTO(TEXT, roce.device), "interface, PCI address" },
 	{ "address", 0, "ADDRESS/PREFIX", INTO(TEXT, roce.address), "to send from" },
-	{ "mtu", 0, "BYTES", INTO(TEXT, roce.mtu), "of the path (default 1500)" },
+	{ "gateway", 0, "ADDRESS", INTO(TEXT, roce.gateway),
+	  "router to receivers in other networks" },
+	{ "mtu", 0, "BYTES", INTO(TEXT, roce.mtu),
+	  "of the path (default 1500), or auto: of the interface" },
 	{ ARGUMENT(TEXT, roce.capture) },
 	{ 0 },
 };
@@ -68,7 +71,7 @@ static void check(const void *from, const struct argp_state *state)
 				  "receiver with --to");
 	if (roce->to == NULL &&
 	    (roce->device != NULL || roce->address != NULL || roce->profile != NULL ||
-	     roce->mtu != NULL || roce->to_mac != NULL))
+	     roce->mtu != NULL || roce->to_mac != NULL || roce->gateway != NULL))
 		argp_error(state, "--device and its like are of use with --to only");
 	if (roce->to != NULL && (roce->device == NULL || roce->address == NULL))
 		argp_error(state, "--to needs a --device to send from, and its --address");

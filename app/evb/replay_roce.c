@@ -61,6 +61,7 @@ static void compose_port(cJSON *root, const struct replay_roce *replay)
 		     replay->profile != NULL ? replay->profile : "af_packet");
 	compose_text(root, "ports[0].device", replay->device);
 	compose_text(root, "ports[0].address", replay->address);
+	compose_text(root, "ports[0].gateway", replay->gateway);
 	compose_quantity(root, "ports[0].mtu", replay->mtu);
 }
 

@@ -15,7 +15,7 @@ struct replay_roce {
 	double speed;
 	// IP and MAC address of another appliance; NULL: this process builds the events.
 	const char *to, *to_mac;
-	const char *profile, *device, *address, *mtu;
+	const char *profile, *device, *address, *gateway, *mtu;
 };
 
 // Prints one line about the content of the capture.

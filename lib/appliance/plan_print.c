@@ -77,6 +77,17 @@ static void print_flow_control(const struct config *config, const struct port_se
 		(double)parameters.bits_per_second * 1e-6);
 }
 
+static void print_link_rate(const struct port_settings *port, FILE *out)
+{
+	if (!port->link_rate_is_auto)
+		return;
+	if (port->link_rate > 0)
+		fprintf(out, "  %-12s link_rate %.0f Mb/s of the interface\n", "",
+			(double)port->link_rate * 1e-6);
+	else
+		fprintf(out, "  %-12s link_rate unknown until the port has started\n", "");
+}
+
 static void print_ports(const struct plan *plan, FILE *out)
 {
 	fprintf(out, "\nports\n");
@@ -84,9 +95,12 @@ static void print_ports(const struct plan *plan, FILE *out)
 		const struct port_settings *config = &plan->config->ports[i];
 		const struct plan_port *port = &plan->ports[i];
 
-		fprintf(out, "  %-12s %s (%s)%s%s, mtu %u, %u rx and %u tx queues\n", config->name,
-			config->profile, port->profile.driver, config->device[0] ? " on " : "",
-			config->device, config->mtu, port->n_rx_queues, port->n_tx_queues);
+		fprintf(out, "  %-12s %s (%s)%s%s, mtu %u%s, %u rx and %u tx queues\n",
+			config->name, config->profile, port->profile.driver,
+			config->device[0] ? " on " : "", config->device, config->mtu,
+			config->mtu_is_auto ? " of the interface" : "", port->n_rx_queues,
+			port->n_tx_queues);
+		print_link_rate(config, out);
 		fprintf(out, "  %-12s pool of %u mbufs of %u bytes, %s\n", "", port->pool_mbufs,
 			port->buffer, size(port->pool_bytes).text);
 		print_flow_control(plan->config, config, out);
@@ -152,6 +166,9 @@ static void print_builders(const struct plan *plan, FILE *out)
 		fprintf(out, "  %-12s %u slots of %s = %s, event ring evb-%s/ring.%u\n",
 			builder->name, builder->slots, size(builder->slot_size).text,
 			size(builder->slots * builder->slot_size).text, config->name, i);
+		if (builder->slot_size_is_auto)
+			fprintf(out, "  %-12s for fragments of %u bytes, and a quarter more\n", "",
+				config->sources.fragment_size);
 	}
 	fprintf(out, "  an event: %u sources, packing %u, deadline %.3f ms, incomplete ones %s\n",
 		config->sources.n_expected, config->sources.packing,
@@ -315,7 +332,8 @@ static void print_pacing(const struct config *config, FILE *out)
 		for (next = i + 1; next < cluster->n_builders; next++) {
 			const struct cluster_link other = cluster_link_of(cluster, next);
 
-			if (other.rate != link.rate || other.n_builders != link.n_builders)
+			if (other.rate != link.rate || other.n_builders != link.n_builders ||
+			    other.is_reported != link.is_reported)
 				break;
 		}
 		if (next == i + 1)
@@ -329,6 +347,9 @@ static void print_pacing(const struct config *config, FILE *out)
 				": %.0f %% of %.0f Mb/s, %.0f Mb/s of data in segments of %u\n",
 				target * 100, rate, rate * target * on_wire_efficiency(&wire),
 				wire.payload);
+		else if (link.is_reported)
+			fprintf(out, ": %.0f %% of the link_rate that each node reports\n",
+				target * 100);
 		else
 			fprintf(out, ": not paced, link_rate of the port is not set\n");
 	}

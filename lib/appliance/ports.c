@@ -150,6 +150,12 @@ int ports_open(struct appliance *appliance, char *error)
 		    (appliance_flow_control(appliance, i) != NULL &&
 		     open_flow_control(appliance, i, error) != 0))
 			return -1;
+		if (parameters.config->link_rate_is_auto &&
+		    port_link_rate(&appliance->ports[i]) == 0)
+			notice(appliance,
+			       "ports[%u].link_rate: %s does not report a rate for auto: what "
+			       "is sent over the link is not paced",
+			       i, parameters.config->device);
 		if (appliance->ports[i].report[0] != '\0')
 			notice(appliance, "%s", appliance->ports[i].report);
 	}

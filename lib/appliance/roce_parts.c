@@ -242,7 +242,7 @@ struct role *roce_make_source(struct appliance *appliance, const struct plan_rol
 		.destination = generator->destination_address,
 		.port_id = port->id,
 		.queue = (uint16_t)plan->tx_queue,
-		.link_rate = port->config->link_rate,
+		.link_rate = port_link_rate(port),
 		.responses = appliance->roce_responses[plan->port],
 		.flow_control = appliance_flow_control(appliance, plan->port),
 		.data_priority = port->config->flow_control.priority,

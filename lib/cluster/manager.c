@@ -135,6 +135,10 @@ static void take_builder(struct cluster_manager *manager, unsigned from,
 	builder =
 	    &manager->builders[manager->cluster->nodes[from].first_builder + received.builder];
 	builder->slots = received.slots;
+	builder->link_mbps = received.link_mbps;
+	if (manager->sched != NULL && manager->cluster->nodes[from].reports_link_rate)
+		sched_set_link_rate(manager->sched, (uint32_t)(builder - manager->builders),
+				    manager_link_rate(received.link_mbps));
 	builder->placement = (struct placement){
 		.address = received.address,
 		.stride = received.stride,

@@ -59,6 +59,7 @@ struct manager_builder {
 	uint32_t n;              // number of entries
 	uint32_t n_publishable;  // entries whose events the builder may publish
 	uint32_t slots;          // as the builder reports
+	uint32_t link_mbps;      // of its port, as the builder reports; 0: unknown
 	uint32_t n_reported;     // events that it has reported since its node has registered
 	struct adopted *adopted; // those of them that are stored until all builders have reported
 	unsigned n_adopted, adopted_size;
@@ -304,6 +305,12 @@ void manager_assign(struct cluster_manager *manager, uint64_t now);
 
 // manager_sched.c
 // NULL if memory ran out.
+// Bytes/s of what a builder reports as link_mbps.
+static inline uint64_t manager_link_rate(uint32_t mbps)
+{
+	return (uint64_t)mbps * (1000000 / 8);
+}
+
 struct sched *manager_make_sched(const struct cluster_manager *manager, uint64_t first_event);
 
 // manager_publishers.c

@@ -40,9 +40,19 @@ static void find_first(const struct cluster_system *cluster, uint16_t *first)
 	}
 }
 
+// The rate of a link in bytes/s; 0: unknown. `reported`: what the builders have reported, by their
+// number; NULL: nothing yet.
+static uint64_t rate_of(const struct cluster_link *link, const struct manager_builder *reported)
+{
+	if (!link->is_reported || reported == NULL)
+		return link->rate / 8;
+	return manager_link_rate(reported[link->first_builder].link_mbps);
+}
+
 // Fills builders[EVB_MAX_SYSTEM_BUILDERS]. Their congestion groups are renumbered, so that the
 // groups in use have the numbers from 0 without gaps.
 static void make_builders(const struct cluster_manager_parameters *manager,
+			  const struct manager_builder *reported,
 			  struct sched_builder_parameters *builders)
 {
 	const struct cluster_system *cluster = manager->cluster.system;
@@ -59,20 +69,21 @@ static void make_builders(const struct cluster_manager_parameters *manager,
 			.group = first[i] < i ? builders[first[i]].group : n_groups++,
 			.weight = builder->weight,
 			.port = link.first_builder,
-			.link_rate = link.rate / 8,
+			.link_rate = rate_of(&link, reported),
 			.window = manager->window,
 		};
 	}
 }
 
 static struct sched_parameters make_parameters(const struct cluster_manager_parameters *manager,
+					       const struct manager_builder *reported,
 					       struct sched_builder_parameters *builders)
 {
 	const struct cluster_parameters *shared = &manager->cluster;
 	struct sched_parameters parameters = manager->sched;
 	const unsigned n_readouts = cluster_readouts_below(shared->system, shared->system->n_nodes);
 
-	make_builders(manager, builders);
+	make_builders(manager, reported, builders);
 	parameters.mode = shared->mode;
 	parameters.shaping = shared->shaping;
 	parameters.phase_share = cluster_shift_of(shared->system).share;
@@ -89,7 +100,7 @@ static struct sched_parameters make_parameters(const struct cluster_manager_para
 int cluster_manager_check(const struct cluster_manager_parameters *manager, char *error)
 {
 	struct sched_builder_parameters builders[EVB_MAX_SYSTEM_BUILDERS];
-	const struct sched_parameters parameters = make_parameters(manager, builders);
+	const struct sched_parameters parameters = make_parameters(manager, NULL, builders);
 
 	return sched_check(&parameters, error) == 0 ? 0 : -1;
 }
@@ -97,7 +108,7 @@ int cluster_manager_check(const struct cluster_manager_parameters *manager, char
 uint64_t cluster_manager_sched_memory(const struct cluster_manager_parameters *manager)
 {
 	struct sched_builder_parameters builders[EVB_MAX_SYSTEM_BUILDERS];
-	const struct sched_parameters parameters = make_parameters(manager, builders);
+	const struct sched_parameters parameters = make_parameters(manager, NULL, builders);
 
 	return sched_memory(&parameters);
 }
@@ -105,7 +116,8 @@ uint64_t cluster_manager_sched_memory(const struct cluster_manager_parameters *m
 struct sched *manager_make_sched(const struct cluster_manager *manager, uint64_t first_event)
 {
 	struct sched_builder_parameters builders[EVB_MAX_SYSTEM_BUILDERS];
-	struct sched_parameters parameters = make_parameters(&manager->parameters, builders);
+	struct sched_parameters parameters =
+	    make_parameters(&manager->parameters, manager->builders, builders);
 	char error[SCHED_ERROR_SIZE];
 	struct sched *sched;
 

@@ -22,6 +22,8 @@ struct cluster_node_parameters {
 	bool takes_shared;   // shared frames of the endpoint reach the node
 	bool resumes; // the readouts have what an earlier process announced: block_store.resumes
 	const struct placement *placements; // of the node's builders; NULL: no RDMA WRITE
+	uint64_t
+	    link_rate; // of the builders' port, bits/s, to be reported to the manager; 0: unknown
 	struct cluster_transport transport;
 	bool excluded; // by the operator, as an order in the run before said
 	// The heartbeat timeout: lease of the node's vote, where the event manager is elected, and,

@@ -212,6 +212,7 @@ void node_builders_report(struct cluster_node *node)
 			.address = placement->address,
 			.stride = placement->stride,
 			.rkey = placement->rkey,
+			.link_mbps = (uint32_t)(node->parameters.link_rate / 1000000),
 		};
 		uint8_t bytes[CTRL_BUILDER_SIZE];
 

@@ -8,6 +8,21 @@
 
 #include "config/internal.h"
 
+#define ONLY_PORT "ports[0]."
+
+// Whether the node has a key of the file's port itself (`port`).
+static bool is_of_own_port(const struct config_reader *reader, const char *path)
+{
+	const cJSON *port = cJSON_GetObjectItemCaseSensitive(reader->node, "port");
+	char key[EVB_NAME_SIZE];
+
+	if (port == NULL || strncmp(path, ONLY_PORT, strlen(ONLY_PORT)) != 0)
+		return false;
+	path += strlen(ONLY_PORT);
+	snprintf(key, sizeof(key), "%.*s", (int)strcspn(path, ".["), path);
+	return cJSON_GetObjectItemCaseSensitive(port, key) != NULL;
+}
+
 static bool is_of_node(const struct config_reader *reader, const char *path)
 {
 	char key[EVB_NAME_SIZE];
@@ -23,6 +38,9 @@ struct config_reader *config_at(struct config_reader *reader, const char *path)
 	if (is_of_node(reader, path))
 		snprintf(reader->path, sizeof(reader->path), "nodes[%u].%s", reader->node_index,
 			 path);
+	else if (is_of_own_port(reader, path))
+		snprintf(reader->path, sizeof(reader->path), "nodes[%u].port.%s",
+			 reader->node_index, path + strlen(ONLY_PORT));
 	else
 		snprintf(reader->path, sizeof(reader->path), "%s", path);
 	return reader;
@@ -456,9 +474,9 @@ int config_check(struct config_reader *reader, struct config *config)
 	if (config->n_builders == 0 && config->n_generators == 0 && !reader->node)
 		return config_fail(config_at(reader, "builders"),
 				   "neither builders nor generators: there is nothing to do");
-	if (name_all(reader, config) || check_all_names(reader, config) ||
-	    check_ports(reader, config) || check_transport(reader, &config->transport) ||
-	    config_check_roce(reader, config))
+	if (config_resolve(reader, config) || name_all(reader, config) ||
+	    check_all_names(reader, config) || check_ports(reader, config) ||
+	    check_transport(reader, &config->transport) || config_check_roce(reader, config))
 		return -1;
 	for (unsigned i = 0; i < config->sources.n_from; i++)
 		if (check_from(reader, config, i))

@@ -43,7 +43,8 @@
 
 #define CONFIG_MANAGER_NODE "*" // instead of a node's name: the node of the event manager
 
-#define CONFIG_AUTO UINT32_MAX // value of a number for which the file contains "auto"
+#define CONFIG_AUTO      UINT32_MAX // value of a number for which the file contains "auto"
+#define CONFIG_SLOT_AUTO 0          // the same of a builder's slot_size
 
 struct config_memory {
 	enum memory_kind kind;
@@ -68,7 +69,8 @@ struct config_sources {
 	unsigned n_ids;
 	bool expected[EVB_MAX_SOURCES]; // by index into ids: the source is part of this run
 	unsigned n_expected;
-	uint32_t packing; // consecutive events in an MFP
+	uint32_t packing;       // consecutive events in an MFP
+	uint32_t fragment_size; // bytes, for slots of size auto; 0: not stated
 	enum payload_kind payload;
 	struct source_from from[SOURCE_FROM_MOST];
 	unsigned n_from; // 0: sources may send from anywhere
@@ -79,9 +81,10 @@ struct config_sources {
 struct config_builder {
 	char name[EVB_NAME_SIZE];
 	uint32_t slots;
-	uint64_t slot_size; // bytes
-	uint32_t group;     // congestion group; CONFIG_AUTO: a group of its own
-	uint16_t weight;    // share of the events, for the policy `weighted`
+	uint64_t slot_size;     // bytes
+	bool slot_size_is_auto; // it follows from sources.fragment_size
+	uint32_t group;         // congestion group; CONFIG_AUTO: a group of its own
+	uint16_t weight;        // share of the events, for the policy `weighted`
 };
 
 enum on_end_of_run {

@@ -92,6 +92,8 @@ int config_read_ids(struct config_reader *reader, const struct config_key *key, 
 // Checks the rules between keys: names that must exist, sums, keys that exclude each other.
 // config_check() also sets the members that follow from other keys (groups of consumers).
 int config_check(struct config_reader *reader, struct config *config);
+// Replaces "auto" in ports and builders by values, as a part of config_check() (automatic.c).
+int config_resolve(struct config_reader *reader, struct config *config);
 int config_check_groups(struct config_reader *reader, struct config *config);
 int config_check_roce(struct config_reader *reader, const struct config *config);
 

@@ -55,6 +55,7 @@ struct config_key {
 	bool is_local;      // nodes of one system may have different values
 	bool between_runs;  // it and all in it may change between two runs (config_check_change())
 	bool as_root;       // key of a node: replaces the file's key of this name for the node
+	bool is_partial;    // object of a node: its keys replace those of the file's only port
 	// Value of an absent key, written as in an override: JSON or a bare string. NULL: the
 	// member stays zero.
 	const char *standard;

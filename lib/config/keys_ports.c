@@ -44,9 +44,10 @@ static const struct config_key port_keys[] = {
 	{ .name = "options", .type = CONFIG_TYPE_OPTIONS, ELEMENTS(port_settings, options),
 	  RANGE(0, PORT_MAX_OPTIONS),
 	  .help = "Device arguments in addition to those of the profile." },
-	{ .name = "mtu", WHOLE(SIZE), RANGE(64, 65500), FIELD(port_settings, mtu),
-	  .standard = "1500",
-	  .help = "Largest payload of an Ethernet frame." },
+	{ .name = "mtu", WHOLE(SIZE), RANGE(PORT_MTU_LEAST, PORT_MTU_MOST), OR_AUTO(PORT_MTU_AUTO),
+	  FIELD(port_settings, mtu), .standard = "1500",
+	  .help = "Largest payload of an Ethernet frame; auto: that of the kernel's interface, "
+		  "1500 if the device has none on this machine." },
 	{ .name = "address", .type = CONFIG_TYPE_IPV4, FIELD(port_settings, address),
 	  .presence = offsetof(struct port_settings, has_address),
 	  .prefix = offsetof(struct port_settings, prefix_length),
@@ -86,9 +87,10 @@ static const struct config_key port_keys[] = {
 	  .standard = "own",
 	  .help = "Accepted destination addresses; any: for a mirror port. Profiles pcap, "
 		  "ring and null accept any." },
-	{ .name = "link_rate", WHOLE(BIT_RATE), RANGE(0, 10 * TERABIT),
+	{ .name = "link_rate", WHOLE(BIT_RATE), RANGE(0, 10 * TERABIT), OR_AUTO(PORT_RATE_AUTO),
 	  FIELD(port_settings, link_rate), .standard = "0",
-	  .help = "Link rate for pacing; 0: that of the device." },
+	  .help = "Link rate for pacing; auto: that which the kernel's interface or the card "
+		  "reports at the start; 0: unknown." },
 	{ .name = "flow_control", NESTED(flow_control), FIELD(port_settings, flow_control),
 	  .help = "Priority flow control (802.1Qbb)." },
 };

@@ -32,7 +32,7 @@ static int read_head(struct config_reader *reader, const cJSON *json,
 		return -1;
 	for (unsigned i = 0; i < config_node_object.n_keys; i++) {
 		const struct config_key *key = &config_node_object.keys[i];
-		if (key->as_root)
+		if (key->as_root || key->is_partial)
 			continue;
 		size_t length = config_path_key(reader, key->name);
 		if (!items[i] && key->required)
@@ -96,13 +96,40 @@ static int read_heads(struct config_reader *reader, struct system *system)
 }
 
 // Clears the value that the file contains for a key.
-static void clear(const struct config_key *key, struct config *config)
+static void clear(const struct config_key *key, void *base)
 {
 	size_t n_elements = key->count ? key->maximum : 1;
 
-	memset((char *)config + key->offset, 0, n_elements * key->width);
+	memset((char *)base + key->offset, 0, n_elements * key->width);
 	if (key->count)
-		memset((char *)config + key->count, 0, sizeof(unsigned));
+		memset((char *)base + key->count, 0, sizeof(unsigned));
+}
+
+// Reads the keys that a node has for the file's port; all others remain as they are.
+static int read_own_port(struct config_reader *reader, const cJSON *json, struct config *config)
+{
+	const cJSON *items[CONFIG_KEYS_MAXIMUM];
+
+	if (config->n_ports != 1)
+		return config_fail(reader, "needs one port in `ports` of the file, there are %u",
+				   config->n_ports);
+	if (cJSON_GetObjectItemCaseSensitive(reader->node, "ports") != NULL)
+		return config_fail(reader, "the node has ports of its own: state it there");
+	if (!cJSON_IsObject(json))
+		return config_fail_type(reader, "an object", json);
+	if (config_match_keys(reader, &config_port_object, json, items))
+		return -1;
+	for (unsigned i = 0; i < config_port_object.n_keys; i++) {
+		const struct config_key *key = &config_port_object.keys[i];
+		if (!items[i])
+			continue;
+		size_t length = config_path_key(reader, key->name);
+		clear(key, &config->ports[0]);
+		if (config_read_key(reader, key, items[i], &config->ports[0]))
+			return -1;
+		config_path_leave(reader, length);
+	}
+	return 0;
 }
 
 static int read_own_keys(struct config_reader *reader, const cJSON *json, struct config *config)
@@ -113,12 +140,17 @@ static int read_own_keys(struct config_reader *reader, const cJSON *json, struct
 		return -1;
 	for (unsigned i = 0; i < config_node_object.n_keys; i++) {
 		const struct config_key *key = &config_node_object.keys[i];
-		if (!key->as_root || !items[i])
+		if (!(key->as_root || key->is_partial) || !items[i])
 			continue;
 		size_t length = config_path_key(reader, key->name);
-		clear(key, config);
-		if (config_read_key(reader, key, items[i], config))
-			return -1;
+		if (key->is_partial) {
+			if (read_own_port(reader, items[i], config))
+				return -1;
+		} else {
+			clear(key, config);
+			if (config_read_key(reader, key, items[i], config))
+				return -1;
+		}
 		config_path_leave(reader, length);
 	}
 	if (config->n_ports > 0)

@@ -3,6 +3,7 @@
 #include "port/interface.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -19,8 +20,11 @@
 
 #define DISCARD_PORT 9 // RFC 863
 #define MOST_STATS   65536u
+#define BITS_PER_MEG UINT64_C(1000000)
+#define PCI_SIZE     16 // "0000:3b:00.0"
 
 _Static_assert(INTERFACE_STAT_NAME_SIZE == ETH_GSTRING_LEN, "names as ethtool has them");
+_Static_assert(INTERFACE_NAME_SIZE == IFNAMSIZ, "names as the kernel has them");
 
 static int control_socket(void)
 {
@@ -51,6 +55,50 @@ uint32_t interface_mtu(const char *interface)
 	struct ifreq ifr = { 0 };
 
 	return ask(interface, SIOCGIFMTU, &ifr) == 0 ? (uint32_t)ifr.ifr_mtu : 0;
+}
+
+uint64_t interface_link_rate(const char *interface)
+{
+	// Newer than this request is one that reports all modes of a link, in two steps.
+	struct ethtool_cmd settings = { .cmd = ETHTOOL_GSET };
+	uint32_t megabits;
+
+	if (ask_ethtool(interface, &settings) != 0)
+		return 0;
+	megabits = ethtool_cmd_speed(&settings);
+	return megabits == (uint32_t)SPEED_UNKNOWN ? 0 : megabits * BITS_PER_MEG;
+}
+
+// The first interface of a PCI device; a device with several has them by its ports.
+static bool interface_of_pci(const char *device, char name[INTERFACE_NAME_SIZE])
+{
+	char path[sizeof("/sys/bus/pci/devices//net") + PCI_SIZE];
+	const struct dirent *entry;
+	DIR *folder;
+
+	if (strlen(device) >= PCI_SIZE || strchr(device, '/') != NULL)
+		return false;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/net", device);
+	folder = opendir(path);
+	if (folder == NULL)
+		return false;
+	while ((entry = readdir(folder)) != NULL && entry->d_name[0] == '.')
+		;
+	if (entry != NULL)
+		snprintf(name, INTERFACE_NAME_SIZE, "%.*s", INTERFACE_NAME_SIZE - 1, entry->d_name);
+	closedir(folder);
+	return entry != NULL;
+}
+
+bool interface_of_device(const char *device, char name[INTERFACE_NAME_SIZE])
+{
+	// A name that is cut off could be that of another interface.
+	if (device[0] != '\0' && strlen(device) < INTERFACE_NAME_SIZE &&
+	    interface_mtu(device) != 0) {
+		snprintf(name, INTERFACE_NAME_SIZE, "%s", device);
+		return true;
+	}
+	return device[0] != '\0' && interface_of_pci(device, name);
 }
 
 unsigned interface_rx_queues(const char *interface)

@@ -8,9 +8,18 @@
 #include <stdint.h>
 
 #define INTERFACE_STAT_NAME_SIZE 32 // with the zero at the end
+#define INTERFACE_NAME_SIZE      16 // with the zero at the end
 
 // The interface's MTU in bytes; 0 if there is no such interface.
 uint32_t interface_mtu(const char *interface);
+
+// The rate of the interface's link in bits/s; 0: there is no such interface, its link is down, or
+// its driver does not report the rate.
+uint64_t interface_link_rate(const char *interface);
+
+// Finds the kernel's interface of a port's device: an interface itself, or that of a PCI device
+// ("0000:3b:00.0") whose driver is the kernel's. False: there is none on this machine.
+bool interface_of_device(const char *device, char name[INTERFACE_NAME_SIZE]);
 
 // The interface's number of receive queues; 1 if its driver does not report it.
 unsigned interface_rx_queues(const char *interface);

@@ -18,9 +18,11 @@
 
 #include "packet/segment_mbuf.h"
 #include "port/af_xdp.h"
+#include "port/interface.h"
 #include "port/promiscuous.h"
 
 #define LINK_POLL_MS   10
+#define BITS_PER_MEG   UINT64_C(1000000)
 #define ETHERNET_EXTRA (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
 #define DEFAULT_MTU    RTE_ETHER_MTU
 
@@ -300,6 +302,24 @@ static int configure(struct port *port, char *error)
 		return port_error(error, port, "queues of %u rx and %u tx descriptors refused (%s)",
 				  n_rxd, n_txd, rte_strerror(-result));
 	return 0;
+}
+
+// Drivers of the kernel's interfaces and of memory report rates of their own invention to DPDK.
+uint64_t port_link_rate(const struct port *port)
+{
+	char interface[INTERFACE_NAME_SIZE];
+	struct rte_eth_link link = { 0 };
+	uint64_t rate = 0;
+
+	if (!port->config->link_rate_is_auto)
+		return port->config->link_rate;
+	if (interface_of_device(port->config->device, interface))
+		rate = interface_link_rate(interface);
+	if (rate == 0 && profile_is_pci(port->profile, port->config) &&
+	    rte_eth_link_get_nowait(port->id, &link) == 0 &&
+	    link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
+		rate = link.link_speed * BITS_PER_MEG;
+	return rate;
 }
 
 // The start continues if the link stays down, because a peer may be started later (memif).

@@ -80,6 +80,10 @@ int port_error(char *error, const struct port *port, const char *format, ...)
 // 0, or -1 with one line in error[PORT_ERROR_SIZE].
 int port_open(struct port *port, const struct port_parameters *parameters, char *error);
 
+// The rate of the link in bit/s: link_rate of the settings; if that is auto, what the kernel's
+// interface reports now, or else a PCI device. 0: unknown. The port is open.
+uint64_t port_link_rate(const struct port *port);
+
 // Packets that were lost before evb received them: in the device, because no buffer was free, or in
 // the kernel. The kernel's part is that of the last port_watch(). Any thread.
 uint64_t port_missed(const struct port *port);

@@ -12,6 +12,12 @@
 
 #define PORT_MAX_OPTIONS 16
 
+#define PORT_MTU_LEAST 64u // bytes
+#define PORT_MTU_MOST  65500u
+// Values of struct port_settings for "auto" until the configuration is checked.
+#define PORT_MTU_AUTO  0u
+#define PORT_RATE_AUTO UINT64_MAX
+
 // A "name": "value" pair that is passed to the driver as a device argument.
 struct port_option {
 	char name[EVB_NAME_SIZE];
@@ -46,7 +52,8 @@ struct port_settings {
 	char device[EVB_PATH_SIZE];  // kernel interface, memif socket, PCI address, capture file
 	struct port_option options[PORT_MAX_OPTIONS]; // device arguments beside the profile's
 	unsigned n_options;
-	uint32_t mtu; // bytes after the Ethernet header
+	uint32_t mtu;     // bytes after the Ethernet header
+	bool mtu_is_auto; // it is that of the kernel's interface
 	bool has_address;
 	uint32_t address; // IPv4, host order; the port replies to ARP and ICMP echo for it
 	uint8_t prefix_length;
@@ -64,7 +71,8 @@ struct port_settings {
 	uint64_t link_timeout_ns;
 	bool verify_checksums;
 	enum port_destinations destinations;
-	uint64_t link_rate; // bits/s; 0: the device reports it
+	uint64_t link_rate;     // bits/s; 0: unknown
+	bool link_rate_is_auto; // what the device reports replaces an unknown one
 	struct flow_control_settings flow_control;
 };
 

@@ -34,6 +34,15 @@ static void set_share(const struct sched *sched, struct sched_link *link, double
 	link->ns_per_byte = 1e9 / rate;
 }
 
+void sched_set_link_rate(struct sched *sched, uint32_t builder, uint64_t bytes_per_second)
+{
+	struct sched_link *link = sched->builders[builder].link;
+
+	link->link_rate = bytes_per_second;
+	link->rate = 0;
+	set_share(sched, link, link->share);
+}
+
 void pace_start(struct sched *sched, const struct sched_builder_parameters *builders)
 {
 	uint32_t last[SCHED_MAX_BUILDERS], n_links = 0; // last: by port

@@ -322,6 +322,10 @@ enum sched_result sched_done(struct sched *sched, uint32_t builder, uint64_t eve
 void sched_port_state(struct sched *sched, uint32_t builder, const struct sched_port *port,
 		      uint64_t now);
 
+// The rate of the link of a builder's port has become known, or has changed; bytes/s, 0: no limit.
+// It is that of all builders of the port.
+void sched_set_link_rate(struct sched *sched, uint32_t builder, uint64_t bytes_per_second);
+
 // Run control: no grants while paused. A new scheduler is not paused.
 void sched_set_paused(struct sched *sched, bool paused);
 

@@ -21,6 +21,7 @@ struct cluster_system_node {
 	bool has_mac;
 	uint8_t mac[6];         // of that port; valid if has_mac, else found by ARP
 	uint64_t link_rate;     // of that port, bit/s; 0: unknown
+	bool reports_link_rate; // the node reports it when it registers
 	uint32_t mtu;           // of that port, bytes
 	bool tagged;            // frames of that port have a VLAN tag
 	uint64_t memif;         // of that port: hash of its socket's path; 0: it is no memif
@@ -49,6 +50,7 @@ struct cluster_system_builder {
 // The link of a builder's port, and the builders that share it: all those of its node.
 struct cluster_link {
 	uint64_t rate;          // bit/s; 0: unknown
+	bool is_reported;       // the node reports it when it registers
 	unsigned first_builder; // index in cluster_system.builders
 	unsigned n_builders;
 };
@@ -94,7 +96,12 @@ static inline struct cluster_link cluster_link_of(const struct cluster_system *s
 {
 	const struct cluster_system_node *node = &system->nodes[system->builders[builder].node];
 
-	return (struct cluster_link){ node->link_rate, node->first_builder, node->n_builders };
+	return (struct cluster_link){
+		.rate = node->link_rate,
+		.is_reported = node->reports_link_rate,
+		.first_builder = node->first_builder,
+		.n_builders = node->n_builders,
+	};
 }
 
 // The readout nodes (nodes with generators). The rank of a readout node is its position among them

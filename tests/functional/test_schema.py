@@ -127,6 +127,9 @@ CROSS_CHECKS = [
     r"event_manager\.heartbeat_timeout: is less than 4 heartbeats, ",
     r'nodes\[\d+\]\.name: "[^"]*", behind the name of the system, has \d+ characters, ',
     r"nodes\[\d+\]\.ports: required, but missing$",
+    r"nodes\[\d+\]\.port: needs one port in `ports` of the file, there are \d+$",
+    r"nodes\[\d+\]\.port: the node has ports of its own: state it there$",
+    r"slot_size: auto is \S+ GiB for \d+ sources, packing \d+ and fragment_size \d+: at most 4 GiB are possible$",
     r"nodes\[\d+\]: neither builders nor generators, and not the manager: ",
     r"ports: none has an address, and a node of a system needs one$",
     r"address: is that of node \S+ already$",
@@ -197,6 +200,7 @@ FULL = {
         "ids": [1, "0x2", "3-8", "0x801-0x810"],
         "expected": [1, "4-6"],
         "packing": 100,
+        "fragment_size": "200B",
         "payload": "mfp",
         "from": [{"ids": ["1-3"], "addresses": ["10.0.0.0/24", "fd00::/64", "10.0.0.1"],
                   "udp_port": 1000, "udp_ports": 2, "vlan": 5}],
@@ -205,7 +209,7 @@ FULL = {
     },
     "builders": [
         {"name": "b0", "slots": 64, "slot_size": "1MiB", "group": 1, "weight": 2},
-        {"name": "b1", "group": "auto"},
+        {"name": "b1", "slot_size": "auto", "group": "auto"},
     ],
     "events": {
         "deadline": "100ms",
@@ -416,6 +420,16 @@ SYSTEM = {
     ],
 }
 
+OWN_PORTS = {
+    "ports": [{"profile": "ring", "mtu": "auto", "link_rate": "auto", "address": "10.0.0.1/24"}],
+    "sources": {"ids": [1]},
+    "nodes": [
+        {"name": "a", "manager": True, "generators": [{}]},
+        {"name": "b", "builders": [{}], "port": {"address": "10.0.0.2/24", "mtu": 9000,
+                                                 "flow_control": {"mode": "soft"}}},
+    ],
+}
+
 AUTOMATIC = {
     "ports": [{"name": "wire", "profile": "ring", "address": "10.0.0.1"}],
     "sources": {"ids": ["0-4095"]},
@@ -588,7 +602,7 @@ def main():
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = quick_validator(schema)
 
-    valid = [SMALL, FULL, AUTOMATIC, SYSTEM]
+    valid = [SMALL, FULL, AUTOMATIC, SYSTEM, OWN_PORTS]
     everything = [mutation for configuration in valid for mutation in mutations(configuration)]
     n_mutants = MUTANTS_SANITIZED if evbtest.is_sanitized(sys.argv[2]) else MUTANTS
     chosen = valid + [changed(*mutation)

@@ -72,6 +72,24 @@ def test_mtu_9000():
     run_over_veth(mtu=9000, size=(0, 4000), events=200, packing=10)
 
 
+def test_mtu_and_rate_of_the_interface():
+    """auto: those of the veth device, whose rate is 10 Gb/s."""
+    with evbtest.Workspace() as work, network.Network(mtu=8000) as net:
+        stream = ejfat_sender.Stream(SOURCES, events=10, packing=1, size=(0, 400), first_event=0)
+        port = {**af_packet_port(net, "auto"), "link_rate": "auto"}
+        configuration = appliance.builder(work, port, stream)
+        file = work.write("auto.json", configuration)
+        plan = work.start(evbtest.binary(), "check", file, namespace=net.evb).finish().output()
+        check(f"on {net.evb.device}, mtu 8000 of the interface, 1 rx" in plan, plan)
+        check("link_rate 10000 Mb/s of the interface" in plan, plan)
+        elsewhere = work.evb("check", file).output()
+        check(f"on {net.evb.device}, mtu 1500, 1 rx" in elsewhere, elsewhere)
+        check("link_rate unknown until the port has started" in elsewhere, elsewhere)
+        with work.run(configuration, namespace=net.evb):
+            check_equal(network.ping(net.host, network.EVB_ADDRESS, count=1, size=8000 - 28), 1,
+                        "pings of the MTU's size answered")
+
+
 def test_unfinished_checksums():
     """A sender on the same host leaves UDP checksums to a hardware that is not there."""
     run_over_veth(mtu=1500, size=(0, 400), events=50, packing=4, checksum_offload=True)
@@ -285,7 +303,7 @@ def test_router():
             process = work.start(*command, namespace=net.evb).finish()
             check_equal(process.status, 1, process.describe())
             check(f"nobody answers for {far}" in process.errors(), process.describe())
-            process = work.start(*command, "--set", f"ports[0].gateway={network.HOST_ADDRESS}",
+            process = work.start(*command, "--gateway", network.HOST_ADDRESS,
                                  namespace=net.evb).finish()
             check_equal(process.status, 0, process.describe())
             for _ in range(40):

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Where data is to be put, and where it lies to be read: from the builder over the manager to the
-// readout, and back. Node "a" is the manager and sends, node "b" builds; what one says, the other
-// hears at once.
+// Where data is to be put, where it lies to be read, and how fast it may come: from the builder
+// over the manager to the readout, and back. Node "a" is the manager and sends, node "b" builds;
+// what one says, the other hears at once.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,6 +31,7 @@
 #define STEP_NS  1000000u
 #define STEPS    200u
 #define MOST_MFP 0x10000u
+#define GIGABIT  1000000000u
 
 struct said {
 	unsigned from, to;
@@ -98,7 +99,7 @@ static bool to_port(void *context, const struct message *message)
 	return true;
 }
 
-static struct config *parse(const char *mode, const char *node)
+static struct config *parse(const char *mode, const char *link_rate, const char *node)
 {
 	char text[2048], error[CONFIG_ERROR_SIZE];
 	struct config *config;
@@ -110,9 +111,10 @@ static struct config *parse(const char *mode, const char *node)
 		 "\"profile\": \"ring\", \"address\": \"10.0.0.1/24\"}],"
 		 "\"generators\": [{\"name\": \"g\", \"port\": \"p\"}]},"
 		 "{\"name\": \"b\", \"ports\": [{\"name\": \"p\", \"profile\": \"ring\","
-		 "\"address\": \"10.0.0.2/24\"}], \"builders\": [{\"name\": \"b0\", "
+		 "\"address\": \"10.0.0.2/24\", \"link_rate\": \"%s\"}], "
+		 "\"builders\": [{\"name\": \"b0\", "
 		 "\"slots\": %u, \"slot_size\": %u}]}]}",
-		 mode, SLOTS, SLOT);
+		 mode, link_rate, SLOTS, SLOT);
 	if (config_parse(&config, text, strlen(text), "pair", node, NULL, 0, error) != 0)
 		fail_msg("%s", error);
 	return config;
@@ -122,7 +124,8 @@ static const struct placement placements[] = {
 	{ .address = ADDRESS, .stride = STRIDE, .slot_size = SLOT, .slots = SLOTS, .rkey = RKEY },
 };
 
-static void open_pair(const char *mode, bool placed)
+// link_rate: of the builder's port, in the file; reported: what its node says of it, bits/s.
+static void open_paced(const char *mode, bool placed, const char *link_rate, uint64_t reported)
 {
 	static unsigned numbers[2] = { A, B };
 	struct cluster_manager_parameters manager;
@@ -133,12 +136,13 @@ static void open_pair(const char *mode, bool placed)
 		struct cluster_node_parameters parameters = {
 			.transport = { .context = &numbers[i], .send = say, .room = room },
 			.placements = placed && i == B ? placements : NULL,
+			.link_rate = i == B ? reported : 0,
 			.to_builder = to_builder,
 			.to_readout = to_readout,
 			.to_port = to_port,
 		};
 
-		pair.configs[i] = parse(mode, i == A ? "a" : "b");
+		pair.configs[i] = parse(mode, link_rate, i == A ? "a" : "b");
 		parameters.cluster = config_cluster_parameters(pair.configs[i]);
 		parameters.n_readouts = pair.configs[i]->n_generators;
 		pair.nodes[i] = cluster_node_create(&parameters);
@@ -155,6 +159,11 @@ static void open_pair(const char *mode, bool placed)
 	cluster_node_event(pair.nodes[A], A, CONTROL_CONNECTED);
 	cluster_node_event(pair.nodes[A], B, CONTROL_CONNECTED);
 	cluster_node_event(pair.nodes[B], A, CONTROL_CONNECTED);
+}
+
+static void open_pair(const char *mode, bool placed)
+{
+	open_paced(mode, placed, "0", 0);
 }
 
 static void close_pair(void)
@@ -247,6 +256,42 @@ static void grant__without_placement_names_none(void **state)
 	}
 }
 
+// The rate in a grant lies between target_utilisation, 0.9, and the whole link.
+static void grant__is_paced_by_the_rate_that_the_node_reports(void **state)
+{
+	(void)state;
+	open_paced("push", false, "auto", GIGABIT);
+	run();
+	for (unsigned i = 0; i < pair.n_sends; i++) {
+		assert_true(pair.sends[i].bytes > GIGABIT / 8 / 2);
+		assert_true(pair.sends[i].bytes <= GIGABIT / 8);
+	}
+	close_pair();
+}
+
+static void grant__is_not_paced_by_an_unknown_rate(void **state)
+{
+	(void)state;
+	open_paced("push", false, "auto", 0);
+	run();
+	for (unsigned i = 0; i < pair.n_sends; i++)
+		assert_int_equal(pair.sends[i].bytes, 0);
+	close_pair();
+}
+
+// The node reports its rate in any case.
+static void grant__is_paced_by_the_rate_in_the_file(void **state)
+{
+	(void)state;
+	open_paced("push", false, "500Mb/s", GIGABIT);
+	run();
+	for (unsigned i = 0; i < pair.n_sends; i++) {
+		assert_true(pair.sends[i].bytes > GIGABIT / 16 / 2);
+		assert_true(pair.sends[i].bytes <= GIGABIT / 16);
+	}
+	close_pair();
+}
+
 static void offer_block(const struct message *send, uint16_t source)
 {
 	const struct message offer = {
@@ -314,6 +359,9 @@ int main(void)
 		cmocka_unit_test(grant__names_its_slot),
 		cmocka_unit_test(request__names_its_slot),
 		cmocka_unit_test(grant__without_placement_names_none),
+		cmocka_unit_test(grant__is_paced_by_the_rate_that_the_node_reports),
+		cmocka_unit_test(grant__is_not_paced_by_an_unknown_rate),
+		cmocka_unit_test(grant__is_paced_by_the_rate_in_the_file),
 		cmocka_unit_test(offer__comes_to_the_builder_s_port),
 		cmocka_unit_test(offer__of_what_is_not_granted_is_not_read),
 	};

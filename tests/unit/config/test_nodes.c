@@ -297,8 +297,10 @@ static void errors__name_the_node(void **state)
 	assert_system_refused("nodes[2].builders[0].slots=0",
 			      "x.json: nodes[2].builders[0].slots: 0 is out of range 1..65536");
 	assert_system_refused("nodes[1].sources=1", "x.json: nodes[1].sources: unknown key");
-	assert_system_refused("nodes[1].port=[]",
-			      "x.json: nodes[1].port: unknown key, did you mean \"ports\"?");
+	assert_system_refused("nodes[1].prts=[]",
+			      "x.json: nodes[1].prts: unknown key, did you mean \"ports\"?");
+	assert_system_refused("nodes[1].port={}", "x.json: nodes[1].port: needs one port in "
+						  "`ports` of the file, there are 0");
 	assert_system_refused("nodes[1]=3", "x.json: nodes[1]: expected an object, found a number");
 	assert_system_refused("nodes[3]={}", "x.json: nodes[3].name: required, but missing");
 	assert_system_refused("nodes[2].manager=1",

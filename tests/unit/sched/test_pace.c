@@ -116,6 +116,30 @@ static void rate__that_is_not_known_is_not_cut(void **state)
 	bench_stop(&bench);
 }
 
+// A rate that becomes known later is that of all grants from then on, until it is unknown again.
+static void rate__that_becomes_known_paces(void **state)
+{
+	struct bench bench = bench_with_link();
+
+	(void)state;
+	bench.builders[0].link_rate = 0;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 1000);
+	bench.now = 1000000;
+	assert_int_equal(bench_poll(&bench, 9), 9);
+	sched_set_link_rate(bench.sched, 0, GB);
+	assert_in_range(bench_poll(&bench, 99), 1, 98);
+	assert_int_equal(bench_poll(&bench, 99), 0);
+	bench.now += 100000;
+	assert_in_range(bench_poll(&bench, 999), 1, 200);
+	assert_int_equal(bench_poll(&bench, 99), 0);
+	sched_set_link_rate(bench.sched, 0, 0);
+	bench.now += 1000000;
+	assert_int_equal(bench_poll(&bench, 99), 99);
+	bench_stop(&bench);
+}
+
 // Costs that are no whole number of ns add up exactly.
 static void bucket__loses_no_fractions(void **state)
 {
@@ -439,6 +463,7 @@ int main(void)
 		cmocka_unit_test(rate__is_back_soon_after_a_pause),
 		cmocka_unit_test(rate__cut_slows_the_grants),
 		cmocka_unit_test(rate__that_is_not_known_is_not_cut),
+		cmocka_unit_test(rate__that_becomes_known_paces),
 		cmocka_unit_test(time__does_not_go_back),
 	};
 
