@@ -193,6 +193,23 @@ def test_pull():
         run_to_the_end(work, folded(work, "pull", count=EVENTS), EVENTS)
 
 
+def test_pace_by_the_links_that_nodes_report():
+    """link_rate auto: a veth device has 10 Gb/s, in the namespace of its node alone."""
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", rate=50, writers=False)
+        for node in configuration["nodes"][1:]:
+            node["ports"][0]["link_rate"] = "auto"
+        with cluster.System(work, configuration) as system:
+            system.start()
+            wait_for_more(system, 1)
+            with telemetry.Telemetry(f"{system.name}-{system.manager}") as client:
+                credits = client.query("/evb/credits/all")
+            rates = [credits[f"credits_{i}"]["rate_bytes"] for i in range(3)]
+            check_equal(rates, [0, 10e9 / 8 * 0.9, 10e9 / 8 * 0.9], "rates of grants")
+            system.ctl("stop")
+            system.end(PATIENCE_S)
+
+
 def test_the_builder_that_was_named():
     """Where builders take strict turns it is known which one the event manager names."""
     with evbtest.Workspace() as work:
