@@ -49,7 +49,7 @@ static void add_ports(cJSON *root, const struct plan *plan)
 		cJSON_AddStringToObject(object, "driver", plan->ports[i].profile.driver);
 		cJSON_AddStringToObject(object, "device", port->device);
 		add_number(object, "mtu", port->mtu);
-		add_number(object, "link_rate", port->link_rate);
+		add_number(object, "link_rate", port_settings_rate(port));
 		add_number(object, "rx_queues", plan->ports[i].n_rx_queues);
 		add_number(object, "tx_queues", plan->ports[i].n_tx_queues);
 		add_number(object, "pool_bytes", plan->ports[i].pool_bytes);

@@ -55,7 +55,8 @@ static void print_flow_control(const struct config *config, const struct port_se
 	};
 	const struct flow_control_settings *flow = &port->flow_control;
 	struct headroom_parameters parameters = {
-		.bits_per_second = port->link_rate > 0 ? port->link_rate : PAUSE_RATE_ASSUMED,
+		.bits_per_second =
+		    port_settings_rate(port) > 0 ? port_settings_rate(port) : PAUSE_RATE_ASSUMED,
 		.cable_metres = flow->cable,
 		.frame_bytes =
 		    port->mtu + NET_ETH_SIZE + (port->has_vlan ? NET_VLAN_SIZE : 0) + FCS_BYTES,
@@ -73,7 +74,7 @@ static void print_flow_control(const struct config *config, const struct port_se
 		"headroom %s at %s%.0f Mb/s\n",
 		"", modes[flow->mode], flow->priority, flow->high_water * 100,
 		flow->low_water * 100, size(headroom.total).text,
-		port->link_rate > 0 ? "" : "an assumed ",
+		port_settings_rate(port) > 0 ? "" : "an assumed ",
 		(double)parameters.bits_per_second * 1e-6);
 }
 
@@ -81,9 +82,9 @@ static void print_link_rate(const struct port_settings *port, FILE *out)
 {
 	if (!port->link_rate_is_auto)
 		return;
-	if (port->link_rate > 0)
+	if (port->rate_found > 0)
 		fprintf(out, "  %-12s link_rate %.0f Mb/s of the interface\n", "",
-			(double)port->link_rate * 1e-6);
+			(double)port->rate_found * 1e-6);
 	else
 		fprintf(out, "  %-12s link_rate unknown until the port has started\n", "");
 }

@@ -101,7 +101,7 @@ static int open_flow_control(struct appliance *appliance, unsigned index, char *
 			.high_water = (uint32_t)(wanted->high_water * PAUSE_FULL),
 			.low_water = (uint32_t)(wanted->low_water * PAUSE_FULL),
 			.quanta = wanted->pause_time,
-			.bits_per_second = config->link_rate,
+			.bits_per_second = port_link_rate(port),
 			.ticks_per_second = rte_get_tsc_hz(),
 		},
 	};

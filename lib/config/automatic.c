@@ -31,7 +31,8 @@ static void resolve_port(struct port_settings *port)
 	}
 	if (rate) {
 		port->link_rate_is_auto = true;
-		port->link_rate = is_here ? interface_link_rate(interface) : 0;
+		port->link_rate = 0;
+		port->rate_found = is_here ? interface_link_rate(interface) : 0;
 	}
 }
 

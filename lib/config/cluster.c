@@ -143,9 +143,8 @@ static int add_address(struct config_reader *reader, const struct config *config
 	node->prefix_length = port->prefix_length;
 	node->has_mac = port->has_mac;
 	memcpy(node->mac, port->mac, sizeof(node->mac));
-	// Here it would be that of an interface of this machine.
 	node->reports_link_rate = port->link_rate_is_auto;
-	node->link_rate = port->link_rate_is_auto ? 0 : port->link_rate;
+	node->link_rate = port->link_rate;
 	node->mtu = port->mtu;
 	node->tagged = port->has_vlan;
 	add_memif(port, node);

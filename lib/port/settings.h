@@ -71,10 +71,17 @@ struct port_settings {
 	uint64_t link_timeout_ns;
 	bool verify_checksums;
 	enum port_destinations destinations;
-	uint64_t link_rate;     // bits/s; 0: unknown
-	bool link_rate_is_auto; // what the device reports replaces an unknown one
+	uint64_t link_rate;     // bits/s; 0: unknown, or auto
+	bool link_rate_is_auto; // what the device reports at the start counts: port_link_rate()
+	uint64_t rate_found;    // auto: bits/s of the interface when the file was read; 0: unknown
 	struct flow_control_settings flow_control;
 };
+
+// The rate of the port's link, bits/s, as far as it is known before the start; 0: unknown.
+static inline uint64_t port_settings_rate(const struct port_settings *port)
+{
+	return port->link_rate_is_auto ? port->rate_found : port->link_rate;
+}
 
 // Whether an IPv4 address, in host order, is in the network of the port's address.
 static inline bool port_settings_reach(const struct port_settings *port, uint32_t address)

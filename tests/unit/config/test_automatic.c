@@ -68,10 +68,11 @@ static void link_rate__auto_may_be_unknown(void **state)
 
 	(void)state;
 	assert_int_equal(config->ports[0].link_rate, 0);
+	assert_int_equal(port_settings_rate(&config->ports[0]), 0);
 	assert_true(config->ports[0].link_rate_is_auto);
 	config_free(config);
 	config = load_with(ON("lo", "\"link_rate\": \"1Gb/s\""));
-	assert_int_equal(config->ports[0].link_rate, 1000000000);
+	assert_int_equal(port_settings_rate(&config->ports[0]), 1000000000);
 	assert_false(config->ports[0].link_rate_is_auto);
 	config_free(config);
 }
