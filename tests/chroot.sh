@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Tries evb on a fresh Debian: chroot.sh RELEASE, with the names of the sources on standard input. It
-# builds with warnings as errors, runs the unit tests, the demo for 3 s, and a capture. The system is
-# made by mmdebstrap in a scratch folder, and all of this runs in namespaces of its own, with a /dev/shm
-# of its own: nothing stays, and several may run at once. Needs root and the Debian archive.
+# Tries evb on a fresh Debian: chroot.sh RELEASE [PART], with the names of the sources on standard
+# input. It builds with warnings as errors, runs the unit tests, the demo for 3 s, and a capture, whose
+# events go to HDF5 and back. The system is made by mmdebstrap in a scratch folder, and all of this runs
+# in namespaces of its own, with a /dev/shm of its own: nothing stays, and several may run at once. Needs
+# root and the Debian archive.
+#
+# The other parts are for themselves:
+#   arm64    builds for aarch64 and runs the unit tests. The kernel starts programs of aarch64 by QEMU,
+#            in a user namespace of its own, so that the tests may start others; this needs Linux 6.7.
+#   package  builds the Debian packages, installs them, and runs the demo and a capture with them.
 # The last line is "N passed, N failed, N skipped". Exit status: 0 all passed, 77 skipped, else failed.
 set -euo pipefail
 
@@ -35,7 +41,7 @@ outside() {
     chmod 0755 "$scratch"
     tar --create --file="$scratch/sources.tar" --files-from=-
     unshare --mount --pid --ipc --fork --kill-child --mount-proc \
-        "$0" --inside "$scratch" "$1" </dev/null &
+        "$0" --inside "$scratch" "$@" </dev/null &
     wait %1
 }
 
@@ -71,22 +77,33 @@ within() {
         ${http_proxy:+http_proxy=$http_proxy} LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb "$@"
 }
 
+# versions GCC
 versions() {
     # shellcheck disable=SC2016 # inside, the shell of the system expands it
-    within bash -c 'echo "chroot: $(. /etc/os-release && echo "$PRETTY_NAME")," \
-        "DPDK $(pkg-config --modversion libdpdk), gcc $(gcc -dumpfullversion)," \
+    within GCC="$1" bash -c 'echo "chroot: $(. /etc/os-release && echo "$PRETTY_NAME")," \
+        "DPDK $(dpkg-query -W -f "\${Version}" libdpdk-dev), $GCC $("$GCC" -dumpfullversion)," \
         "$(find /usr/bin -name "clang-[0-9]*" -printf "%f\n" | head -n 1)"'
 }
 
 # Captures are written by DPDK's library, whose interface has changed most, and read by evb's own code.
 try_capture() {
-    within build/evb record --pcap /tmp/copy.pcapng --profile pcap \
+    within "$1" record --pcap /tmp/copy.pcapng --profile pcap \
         --device examples/captures/segments.pcapng --packets 13 --duration 5 &&
-        within build/evb replay --strict --out /tmp/copy /tmp/copy.pcapng
+        within "$1" replay --strict --out /tmp/copy /tmp/copy.pcapng
 }
 
+# The events of the capture to HDF5 and back.
+try_convert() {
+    # shellcheck disable=SC2016 # inside
+    within EVB="$1" bash -ec 'events=(/tmp/copy/*.mep)
+        "$EVB" convert --compression deflate "${events[0]}" /tmp/copy.h5
+        "$EVB" convert /tmp/copy.h5 /tmp/back.mep
+        cmp "${events[0]}" /tmp/back.mep'
+}
+
+# try_programs EVB
 try_programs() {
-    within build/evb run configs/demo.json --duration 3 --strict && try_capture
+    try_capture "$1" && try_convert "$1"
 }
 
 inside() {
@@ -96,17 +113,64 @@ inside() {
     mkdir "$root/src" "$root/shared"
     [ ! -d ../shared ] || mount --rbind ../shared "$root/shared" # captures that some tests read
     tar --extract --file="$scratch/sources.tar" --directory="$root/src"
-    within ./dev install build unit
-    versions
-    within ./dev test unit | tee "$scratch/tests.log" || status=$?
-    try_programs || status=1
+    "try_${part:-all}"
     tail -n 1 "$scratch/tests.log"
     return "$status"
 }
 
-if [ "${1:-}" = --inside ]; then
-    scratch=$2 release=$3
+try_all() {
+    within ./dev install build unit
+    versions gcc
+    within ./dev test unit | tee "$scratch/tests.log" || status=$?
+    within ./dev demo --duration 3 --strict && try_programs build/evb || status=1
+}
+
+# --- packages ---
+
+# Their version is that of a commit.
+try_package() {
+    within ./dev install build package
+    versions gcc
+    within git init --quiet
+    within git add --all
+    within git -c user.name=chroot -c user.email=root@localhost commit --quiet --message sources
+    within ./dev package
+    # shellcheck disable=SC2016 # inside
+    within bash -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+        $(find build-package -name "*.deb" ! -name "*-dbgsym_*" -printf "./%p ")'
+    within evb run /etc/evb/demo.json --duration 3 --strict && try_programs evb || status=1
+    echo "$((1 - status)) passed, $status failed, 0 skipped" >"$scratch/tests.log"
+}
+
+# --- arm64 ---
+
+try_arm64() {
+    within ./dev install arm64
+    versions aarch64-linux-gnu-gcc
+    unshare --user --map-root-user --mount "$0" --qemu "$scratch" "$release" "$part" |
+        tee "$scratch/tests.log" || status=$?
+}
+
+# The kernel has QEMU run each program whose header is that of an ELF file of aarch64.
+qemu() {
+    local elf='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
+    local of='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
+    local formats=$scratch/formats
+    mkdir "$formats"
+    mount --types binfmt_misc binfmt_misc "$formats" 2>/dev/null ||
+        skip "the kernel has no formats of programs per user namespace (Linux 6.7)"
+    echo ":evb-aarch64:M::$elf:$of:/usr/bin/qemu-aarch64:" >"$formats/register"
+    within ./dev test arm64
+}
+
+case ${1:-} in
+--inside)
+    scratch=$2 release=$3 part=${4:-}
     inside
-else
-    outside "$1"
-fi
+    ;;
+--qemu)
+    scratch=$2 root=$2/root
+    qemu
+    ;;
+*) outside "$@" ;;
+esac

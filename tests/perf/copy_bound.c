@@ -9,12 +9,15 @@
 // Blocks come from `size` bytes and go to as many, which have no gaps, like slots. Orders:
 // `random`, from blocks that lie like payloads in mbufs, each in an element of its own; and
 // `forward`, one after the other without gaps, which the prefetchers of processors are made for.
-// Kernels: the C library's memcpy, rte_memcpy as evb is built with it, and `stream`, stores that
-// bypass the caches. Given several CPUs, all copy at the same time, each in its share of the
-// memory, and the sum is told.
+// Kernels: the C library's memcpy, rte_memcpy as evb is built with it, and, on x86, `stream`,
+// stores that bypass the caches. Given several CPUs, all copy at the same time, each in its share
+// of the memory, and the sum is told.
+#ifdef __SSE2__
 #include <emmintrin.h>
+#endif
 #include <getopt.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_launch.h>
@@ -42,6 +45,7 @@ static void copy_rte_memcpy(uint8_t *to, const uint8_t *from, size_t size)
 	rte_memcpy(to, from, size);
 }
 
+#ifdef __SSE2__
 static void copy_stream(uint8_t *to, const uint8_t *from, size_t size)
 {
 	size_t i = (16 - ((uintptr_t)to & 15)) & 15;
@@ -54,6 +58,7 @@ static void copy_stream(uint8_t *to, const uint8_t *from, size_t size)
 	memcpy(to + i, from + i, size - i);
 	_mm_sfence();
 }
+#endif
 
 static const struct {
 	const char *name;
@@ -61,7 +66,9 @@ static const struct {
 } kernels[] = {
 	{ "memcpy", copy_memcpy },
 	{ "rte_memcpy", copy_rte_memcpy },
+#ifdef __SSE2__
 	{ "stream", copy_stream },
+#endif
 };
 
 struct worker {

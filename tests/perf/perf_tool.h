@@ -39,6 +39,16 @@ static inline uint64_t perf_now_ns(void)
 // Returns at that moment of perf_now_ns(). Sleeps, but for the last 0.2 ms.
 void perf_wait_until(uint64_t moment);
 
+// For each turn of a loop that waits for another CPU.
+static inline void perf_relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 // Keeps the calling thread on one CPU.
 void perf_pin(uint32_t cpu);
 

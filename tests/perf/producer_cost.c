@@ -146,7 +146,7 @@ static void *consume(void *argument)
 	perf_pin(bench->consumer_cpu);
 	while (!atomic_load_explicit(&bench->stop, memory_order_relaxed)) {
 		if (take(bench) == 0)
-			__builtin_ia32_pause();
+			perf_relax();
 		producer_ring_housekeep(bench->ring);
 	}
 	while (take(bench) > 0)

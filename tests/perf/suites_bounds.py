@@ -26,11 +26,11 @@ def _copies(blocks, found, missing):
     table = Table("copy: blocks from memory in no cache to memory in no cache", columns, [
         "random: from elements like mbufs, source and place in any order; forward: one after the "
         "other, without gaps",
-        "stream: stores that bypass the caches. Bounds elsewhere are the better of memcpy and "
-        "rte_memcpy"])
+        "stream: stores that bypass the caches, on x86. Bounds elsewhere are the better of memcpy "
+        "and rte_memcpy"])
     for name in ("1 CPU", "2 CPUs"):
         for block in blocks if name in found else ():
-            results = [{f"{order} {kernel}": one[block][order][kernel]
+            results = [{f"{order} {kernel}": one[block][order].get(kernel)
                         for order in ("random", "forward") for kernel in KERNELS}
                        for one in found[name]]
             table.add(f"{block} B, {name}", results, {"block_bytes": block, "cpus": name[0]},

@@ -102,12 +102,27 @@ static void address__with_a_label_is_the_kernels(void **state)
 	assert_false(has_labelled("eth"));
 }
 
+static void interface__of_a_device(void **state)
+{
+	char name[INTERFACE_NAME_SIZE] = "";
+
+	(void)state;
+	assert_true(interface_of_device("lo", name));
+	assert_string_equal(name, "lo");
+	assert_false(interface_of_device("", name));
+	assert_false(interface_of_device("no-such-if", name));
+	assert_false(interface_of_device("ffff:ff:1f.7", name));
+	assert_false(interface_of_device("../../../..", name));
+	assert_false(interface_of_device("/run/memif.sock", name));
+}
+
 static void interface__that_is_not_there(void **state)
 {
 	uint8_t mac[6];
 
 	(void)state;
 	assert_int_equal(interface_mtu("no-such-if"), 0);
+	assert_int_equal(interface_link_rate("no-such-if"), 0);
 	assert_true(interface_mtu("lo") > 0);
 	assert_int_equal(interface_rx_queues("no-such-if"), 1);
 	assert_int_equal(interface_rx_queues("lo"), 1);
@@ -121,6 +136,7 @@ int main(void)
 		cmocka_unit_test(address__is_the_kernels_if_it_has_it),
 		cmocka_unit_test(address6__is_the_kernels_if_it_has_it),
 		cmocka_unit_test(address__with_a_label_is_the_kernels),
+		cmocka_unit_test(interface__of_a_device),
 		cmocka_unit_test(interface__that_is_not_there),
 
 	};
