@@ -212,6 +212,18 @@ with evb.Telemetry("demo") as telemetry:
     check("800 fragments" in said, said)
 
 
+def test_convert():
+    """What the packages depend on is enough for HDF5."""
+    made = installed()
+    shutil.copy(os.path.join(evbtest.REPOSITORY, "examples", "captures", "segments.pcapng"),
+                os.path.join(made.root, "root"))
+    made.shell("""evb replay --quiet --strict --out events segments.pcapng
+        evb convert --compression deflate events/*.mep events.h5
+        evb convert events.h5 events.mep
+        cmp events/*.mep events.mep
+        rm -r segments.pcapng events events.h5 events.mep""")
+
+
 def test_service():
     """Started and enabled only when the operator does so. It is drained when it is stopped."""
     made = installed()
