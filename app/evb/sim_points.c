@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulation/simulation.h"
 #include "telemetry/build.h"
 
 #define FNV_OFFSET UINT64_C(0xcbf29ce484222325)
@@ -39,6 +40,63 @@ static char *read_text(const char *path)
 	}
 	fclose(in);
 	return text;
+}
+
+static uint64_t add_file(uint64_t hash, const struct sim_sweep *sweep, const char *name)
+{
+	char path[PATH_MAX], *text;
+
+	simulation_find_file(sweep->config, name, path);
+	text = read_text(path);
+	if (text != NULL)
+		hash = add_text(hash, text);
+	free(text);
+	return hash;
+}
+
+// Adds the file that an override names: "fabric.graph=net".
+static uint64_t add_override(uint64_t hash, const struct sim_sweep *sweep, const char *override,
+			     const char *key)
+{
+	const size_t length = strlen(key);
+
+	if (strncmp(override, key, length) != 0 || override[length] != '=')
+		return hash;
+	return add_file(hash, sweep, override + length + 1);
+}
+
+// The value of a key with points in its name.
+static const char *text_of(const cJSON *item, const char *key)
+{
+	char name[64];
+	size_t length;
+
+	for (; item != NULL && *key != '\0'; key += length + (key[length] == '.')) {
+		length = strcspn(key, ".");
+		snprintf(name, sizeof(name), "%.*s", (int)length, key);
+		item = cJSON_GetObjectItemCaseSensitive(item, name);
+	}
+	return cJSON_GetStringValue(item);
+}
+
+// Results depend on the files that the configuration names, too.
+static uint64_t add_files(uint64_t hash, const struct sim_sweep *sweep, const char *text)
+{
+	cJSON *root = cJSON_Parse(text);
+
+	for (const char *const *key = simulation_files; *key != NULL; key++) {
+		const char *name = text_of(root, *key);
+
+		if (name != NULL)
+			hash = add_file(hash, sweep, name);
+		for (unsigned i = 0; i < sweep->n_overrides; i++)
+			hash = add_override(hash, sweep, sweep->overrides[i], *key);
+		for (unsigned i = 0; i < sweep->n_axes; i++)
+			for (unsigned j = 0; j < sweep->axes[i].n_values; j++)
+				hash = add_override(hash, sweep, sweep->axes[i].values[j], *key);
+	}
+	cJSON_Delete(root);
+	return hash;
 }
 
 unsigned sim_points_values(const struct sim_points *points, unsigned point,
@@ -123,6 +181,7 @@ bool sim_points_make(struct sim_points *points, const struct sim_sweep *sweep)
 		return false;
 	}
 	points->base = add_text(add_text(FNV_OFFSET, build_get()->version), text);
+	points->base = add_files(points->base, sweep, text);
 	free(text);
 	for (unsigned i = 0; i < sweep->n_overrides; i++)
 		points->base = add_text(points->base, sweep->overrides[i]);

@@ -225,6 +225,8 @@ cJSON *simulation_json(const struct simulation_result *result, bool is_short)
 	add(root, "hosts", result->n_hosts);
 	add(root, "switches", result->n_switches);
 	add(root, "links", result->n_links);
+	add(root, "link_rate_least_bps", result->link_rate_least);
+	add(root, "link_rate_most_bps", result->link_rate_most);
 	add(root, "simulated_ns", result->simulated_ns);
 	add(root, "measured_ns", result->measured_ns);
 	add_throughput(root, result, is_short);

@@ -116,17 +116,18 @@ static bool make_switch(const struct config_fabric *fabric, uint32_t n_nodes,
 
 // --- a graph of a file ---
 
-// The path of a file that the configuration names.
-static void find_file(const struct simulation_parameters *parameters, const char *name,
-		      char path[PATH_MAX])
+const char *const simulation_files[] = { "fabric.graph", "fabric.routes", "fabric.host_delay_times",
+					 "fabric.traffic.consumer_times", NULL };
+
+void simulation_find_file(const char *configuration, const char *name, char path[PATH_MAX])
 {
-	const char *slash = parameters->path != NULL ? strrchr(parameters->path, '/') : NULL;
+	const char *slash = configuration != NULL ? strrchr(configuration, '/') : NULL;
 
 	if (name[0] == '/' || slash == NULL)
 		snprintf(path, PATH_MAX, "%s", name);
 	else
-		snprintf(path, PATH_MAX, "%.*s/%s", (int)(slash - parameters->path),
-			 parameters->path, name);
+		snprintf(path, PATH_MAX, "%.*s/%s", (int)(slash - configuration), configuration,
+			 name);
 }
 
 static bool set_roots(struct simulation_network *network, const struct config_fabric *fabric,
@@ -159,7 +160,7 @@ static bool make_graph(struct simulation_network *network,
 	const bool is_system = fabric->traffic.kind == SIM_TRAFFIC_SYSTEM;
 	char path[PATH_MAX], cause[CONFIG_GRAPH_ERROR];
 
-	find_file(parameters, fabric->graph, path);
+	simulation_find_file(parameters->path, fabric->graph, path);
 	if (config_graph_read(&network->graph, path, links_of(fabric), cause) != 0) {
 		snprintf(error, SIM_ERROR_SIZE, "fabric.graph: %.480s", cause);
 		return false;
@@ -199,7 +200,7 @@ static bool make_routes(struct simulation_network *network,
 {
 	char path[PATH_MAX], cause[CONFIG_GRAPH_ERROR];
 
-	find_file(parameters, parameters->fabric->routes, path);
+	simulation_find_file(parameters->path, parameters->fabric->routes, path);
 	network->has_routes = true;
 	if (config_routes_read(&network->routes, path, &network->topology, &network->graph,
 			       cause) == 0)
@@ -215,7 +216,7 @@ static bool read_times(const struct simulation_parameters *parameters, const cha
 
 	if (name[0] == '\0')
 		return true;
-	find_file(parameters, name, path);
+	simulation_find_file(parameters->path, name, path);
 	if (config_times_read(times, path, cause) == 0)
 		return true;
 	snprintf(error, SIM_ERROR_SIZE, "%s: %.470s", key, cause);

@@ -8,6 +8,7 @@
 // Threads: one for each simulation.
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -112,6 +113,12 @@ struct simulation_result {
 struct simulation_result *simulation_run(const struct simulation_parameters *parameters,
 					 char *error);
 void simulation_free(struct simulation_result *result);
+
+// The path of a file that a configuration names, from the path of the configuration; NULL: ".".
+void simulation_find_file(const char *configuration, const char *name, char path[PATH_MAX]);
+
+// The keys whose values are such names, ended by NULL.
+extern const char *const simulation_files[];
 
 // Whether the network can be made: reads the files that the section names, and simulates nothing.
 // False: one line in error[SIM_ERROR_SIZE].

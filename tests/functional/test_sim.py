@@ -126,6 +126,37 @@ def test_sweep():
         check("mean Gb/s" in first.describe(), first.describe())
 
 
+def test_files():
+    """A network of a file is simulated and checked; a sweep does its points again if the file has
+    changed."""
+    with evbtest.Workspace() as work:
+        with open(os.path.join(CONFIGS, "two-rooms.links"), encoding="utf-8") as file:
+            network = json.load(file)
+        with open(os.path.join(CONFIGS, "two-rooms.json"), encoding="utf-8") as file:
+            path = work.write("system.json", json.load(file))
+        links = work.write("two-rooms.links", network)
+        sweep = ("--sweep", "fabric.traffic.load=0.2,0.4", "--set", "fabric.duration=2ms",
+                 "--json", work.path("sweep.json"))
+        sim(work, path, *sweep)
+        check("2 of 2 points are in" in sim(work, path, *sweep).describe(), "the same file")
+        for link in network["links"]:
+            link["delay"] = "5us"
+        with open(links, "w", encoding="utf-8") as file:
+            json.dump(network, file)
+        check("already" not in sim(work, path, *sweep).describe(), "another file")
+        check_equal(work.evb("check", path).status, 0, "check")
+        network["links"][3]["to"] = "nowhere"
+        with open(links, "w", encoding="utf-8") as file:
+            json.dump(network, file, indent=1)
+        for command in ("sim", "check"):
+            result = work.evb(command, path)
+            check_equal(result.status, 1, result.describe())
+            check("fabric.graph: " in result.errors() and
+                  '"nowhere" has one link and is not in the list of hosts' in result.errors(),
+                  result.describe())
+            check("\n" not in result.errors().strip(), result.describe())
+
+
 def test_interrupted():
     """SIGINT ends a simulation with its results, and a sweep with the points that are done."""
     endless = ("--set", "fabric.duration=1h")

@@ -58,6 +58,10 @@ function tile(title, figure, note) {
     h("div", { class: "big" }, number, unit ? h("small", {}, unit) : ""), h("p", {}, note));
 }
 
+function linkRates({ link_rate_least_bps: least, link_rate_most_bps: most }) {
+  return show("bitRate", least) + (most > least ? ` to ${show("bitRate", most)}` : "");
+}
+
 function figures(result) {
   const { throughput, measured_ns: time } = result, [what, times] = latency(result);
   const events = result.system?.events_complete ?? result.events_complete;
@@ -69,7 +73,7 @@ function figures(result) {
       `least ${show("bitRate", throughput.least_bps)} (host ${throughput.least_host}), most ` +
       `${show("bitRate", throughput.most_bps)} (host ${throughput.most_host})`),
     tile("Total throughput", show("bitRate", throughput.mean_bps * result.hosts),
-      `${plural(result.hosts, "host")} with links of ${result.fabric.link_rate}`)];
+      `${plural(result.hosts, "host")}, links of ${linkRates(result)}`)];
   if (events > 0 && time > 0)
     list.push(tile("Events", show("rate", events * 1e9 / time), `${events} complete` +
       (result.system?.events_incomplete ? `, ${result.system.events_incomplete} incomplete` : "")));
