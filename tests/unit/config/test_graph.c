@@ -100,7 +100,7 @@ static void json__what_is_wrong_has_its_line(void **state)
 		  "Mb/s, "
 		  "Gb/s, Tb/s" },
 		{ HOSTS "{\"from\": \"a\", \"to\": \"s\"},\n{\"from\": \"b\", \"to\": \"S\"}]}",
-		  "net:4: \"S\" has one link and is not in the list of hosts" },
+		  "net:3: \"s\" has one link and is not in the list of hosts" },
 		{ HOSTS "{\"from\": \"a\", \"to\": \"b\"}]}",
 		  "net:3: a link between the hosts \"a\" and \"b\": a host is joined to a switch" },
 		{ HOSTS "{\"from\": \"a\", \"to\": \"s\"},\n{\"from\": \"s\", \"to\": \"s\"}]}",
