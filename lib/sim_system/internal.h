@@ -191,8 +191,8 @@ bool sim_wire_frame(void *node, unsigned peer, const uint8_t *bytes, size_t size
 bool sim_wire_segment(struct sim_node *node, uint32_t segment);
 // Handles the first n packets that arrived while the node slept.
 void sim_wire_receive(struct sim_node *node, size_t n);
-// CPU time of what has arrived, ns.
-uint64_t sim_wire_cost(const struct sim_node *node);
+// CPU time of the first n of them, ns.
+uint64_t sim_wire_cost(const struct sim_node *node, size_t n);
 // The CPU has handled the next packet.
 void sim_wire_handled(void *system, uint32_t node, uint32_t life);
 // The process of the node is gone, and with it what arrived while it slept.

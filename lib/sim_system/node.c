@@ -10,6 +10,7 @@
 
 #define RENEWALS   2u // of the contents of heartbeats per interval
 #define NS_PER_US  1000u
+#define BURST      32u // packets that a node handles before it does anything else
 #define LOOPS_MOST 64u // of a node that is awake, without time passing
 
 static bool manages(const struct sim_node *node)
@@ -217,15 +218,16 @@ void sim_node_start(struct sim_node *node)
 			  random_next(&system->random) % (period * SIM_NANOSECOND));
 }
 
-// Whether the CPU has to work first for what arrived while the node slept; the node wakes when that
-// is done.
+// Whether the CPU has to work first for what arrived while the node slept, at most one burst; the
+// node wakes when that is done.
 static bool must_work(struct sim_node *node)
 {
-	const uint64_t cost = sim_wire_cost(node);
+	const size_t n = node->n_arrived < BURST ? node->n_arrived : BURST;
+	const uint64_t cost = sim_wire_cost(node, n);
 
-	if (node->n_working > 0 || cost == 0)
+	if (node->n_working > 0 || n == 0)
 		return false;
-	node->n_working = node->n_arrived;
+	node->n_working = n;
 	wake_at(node, sim_node_work(node->system, &node->cpu_free, cost));
 	return true;
 }

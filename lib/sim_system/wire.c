@@ -156,11 +156,11 @@ static uint64_t cost_of(const struct sim_system *system, uint64_t user)
 					    : system->parameters.costs.receive;
 }
 
-uint64_t sim_wire_cost(const struct sim_node *node)
+uint64_t sim_wire_cost(const struct sim_node *node, size_t n)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < node->n_arrived; i++)
+	for (size_t i = 0; i < n; i++)
 		sum += cost_of(node->system, node->arrived[i]);
 	return sum;
 }
