@@ -28,7 +28,7 @@ struct routes {
 	size_t n_known;
 	uint32_t *first; // [n_switches + 1]: of the links of each switch
 	uint32_t *links;
-	uint32_t *found; // [2 * n_links]: links of the present entry
+	uint32_t *found; // [2 * n_links]: different links of the present entry
 	uint32_t n_found;
 	bool *is_given; // [n_switches]
 	unsigned line;  // of the present switch
@@ -149,6 +149,16 @@ static void free_all(struct routes *routes)
 
 // --- ways ---
 
+static int add_link(struct routes *routes, const char *host, uint32_t link)
+{
+	for (uint32_t i = 0; i < routes->n_found; i++)
+		if (routes->found[i] == link)
+			return fail(routes, "to.%s: a neighbour or port is given twice",
+				    quote_bare(host).text);
+	routes->found[routes->n_found++] = link;
+	return 0;
+}
+
 static int add_neighbour(struct routes *routes, const char *host, const char *name)
 {
 	const struct sim_topology *topology = routes->topology;
@@ -158,8 +168,9 @@ static int add_neighbour(struct routes *routes, const char *host, const char *na
 	for (uint32_t i = routes->first[routes->at]; i < routes->first[routes->at + 1]; i++) {
 		const uint32_t *ends = topology->links[routes->links[i]].ends;
 
-		if (node != NONE && (ends[0] == self ? ends[1] : ends[0]) == node)
-			routes->found[routes->n_found++] = routes->links[i];
+		if (node != NONE && (ends[0] == self ? ends[1] : ends[0]) == node &&
+		    add_link(routes, host, routes->links[i]) != 0)
+			return -1;
 	}
 	if (routes->n_found > before)
 		return 0;
@@ -176,11 +187,9 @@ static int add_port(struct routes *routes, const char *host, double number)
 		const uint32_t link = routes->links[i];
 		const unsigned end = topology->links[link].ends[0] != self;
 
-		if (routes->ports == NULL || routes->ports[link].ends[end] == 0 ||
-		    routes->ports[link].ends[end] != number)
-			continue;
-		routes->found[routes->n_found++] = link;
-		return 0;
+		if (routes->ports != NULL && routes->ports[link].ends[end] != 0 &&
+		    routes->ports[link].ends[end] == number)
+			return add_link(routes, host, link);
 	}
 	return fail(routes, "to.%s: the switch has no port %g with a link", quote_bare(host).text,
 		    number);
@@ -188,17 +197,14 @@ static int add_port(struct routes *routes, const char *host, double number)
 
 static int add_way(struct routes *routes, const char *host, const cJSON *way)
 {
-	if (routes->n_found >= routes->topology->n_links)
-		return fail(routes, "to.%s: a neighbour or port is given twice",
-			    quote_bare(host).text);
 	if (cJSON_IsString(way))
 		return add_neighbour(routes, host, way->valuestring);
 	if (cJSON_IsNumber(way))
 		return add_port(routes, host, way->valuedouble);
-	return fail(routes,
-		    "to.%s: expected the name of a neighbour, the number of a port, or a list "
-		    "of these",
-		    quote_bare(host).text);
+	return fail(
+	    routes,
+	    "to.%s: expected the name of a neighbour, the number of a port, or a list of these",
+	    quote_bare(host).text);
 }
 
 static int read_ways(struct routes *routes, const char *host, const cJSON *ways,

@@ -91,6 +91,8 @@ static void wrong_routes__are_refused(void **state)
 		  "way:1: to.b: the switch has no port 7 with a link" },
 		{ "{\"routes\": [{\"switch\": \"l1\", \"to\": {\"b\": []}}]}",
 		  "way:1: to.b: the list is empty" },
+		{ "{\"routes\": [{\"switch\": \"l1\", \"to\": {\"b\": [\"s1\", 2, \"s1\"]}}]}",
+		  "way:1: to.b: a neighbour or port is given twice" },
 		{ "{\"routes\": [{\"switch\": \"l1\", \"to\": {\"b\": null}}]}",
 		  "way:1: to.b: expected the name of a neighbour, the number of a port, or a list "
 		  "of "
