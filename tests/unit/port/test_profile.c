@@ -255,13 +255,14 @@ static void pci__by_the_form_of_the_device(void **state)
 static void buffers__have_room_for_what_the_driver_needs(void **state)
 {
 	struct profile profile = { .minimum_buffer = 0 };
+	const uint32_t jumbo = RTE_CACHE_LINE_SIZE == 128 ? 9088 : 9024; // 9000 + 14 + 8 = 9022
 
 	(void)state;
 	assert_int_equal(port_buffer_size(&profile, 1500), 1536); // 1500 + 14 + 8 = 1522
-	assert_int_equal(port_buffer_size(&profile, 9000), 9024);
+	assert_int_equal(port_buffer_size(&profile, 9000), jumbo);
 	profile.minimum_buffer = 2048;
 	assert_int_equal(port_buffer_size(&profile, 1500), 2048);
-	assert_int_equal(port_buffer_size(&profile, 9000), 9024);
+	assert_int_equal(port_buffer_size(&profile, 9000), jumbo);
 	assert_true(port_pool_bytes(1000, 2048) > 1000 * (2048 + 128 + 128 + 64));
 	assert_int_equal(port_pool_bytes(2000, 2048), 2 * port_pool_bytes(1000, 2048));
 }
