@@ -27,7 +27,8 @@
 #define MOST_NUMBER  100000u
 #define NO_HOST_TEXT "\"Mellanox Technologies Aggregation Node\"" // part of a switch
 
-// Bits per second and lane without the line code (InfiniBand Architecture, volume 2).
+// Megabits per second of one of the link's parallel pairs (1x), without the line code (InfiniBand
+// Architecture, volume 2).
 static const struct speed {
 	const char *name;
 	uint64_t megabits;
@@ -268,7 +269,7 @@ static int read_lines(struct ibnet *ibnet, const char *text, size_t length)
 	return 0;
 }
 
-// --- what is there twice ---
+// --- links that the file has twice ---
 
 // The ends of a link in one order.
 static void order_ends(const struct graph_link *link, uint64_t ends[2])

@@ -147,7 +147,7 @@ static void free_all(struct routes *routes)
 	free(routes->is_given);
 }
 
-// --- ways ---
+// --- routes ---
 
 static int add_link(struct routes *routes, const char *host, uint32_t link)
 {
@@ -195,31 +195,31 @@ static int add_port(struct routes *routes, const char *host, double number)
 		    number);
 }
 
-static int add_way(struct routes *routes, const char *host, const cJSON *way)
+static int add_next_hop(struct routes *routes, const char *host, const cJSON *next_hop)
 {
-	if (cJSON_IsString(way))
-		return add_neighbour(routes, host, way->valuestring);
-	if (cJSON_IsNumber(way))
-		return add_port(routes, host, way->valuedouble);
+	if (cJSON_IsString(next_hop))
+		return add_neighbour(routes, host, next_hop->valuestring);
+	if (cJSON_IsNumber(next_hop))
+		return add_port(routes, host, next_hop->valuedouble);
 	return fail(
 	    routes,
 	    "to.%s: expected the name of a neighbour, the number of a port, or a list of these",
 	    quote_bare(host).text);
 }
 
-static int read_ways(struct routes *routes, const char *host, const cJSON *ways,
-		     struct sim_route_entry *entry)
+static int read_next_hops(struct routes *routes, const char *host, const cJSON *next_hops,
+			  struct sim_route_entry *entry)
 {
-	const cJSON *way;
+	const cJSON *next_hop;
 
 	routes->n_found = 0;
-	if (!cJSON_IsArray(ways)) {
-		if (add_way(routes, host, ways) != 0)
+	if (!cJSON_IsArray(next_hops)) {
+		if (add_next_hop(routes, host, next_hops) != 0)
 			return -1;
 	} else {
-		cJSON_ArrayForEach(way, ways)
+		cJSON_ArrayForEach(next_hop, next_hops)
 		{
-			if (add_way(routes, host, way) != 0)
+			if (add_next_hop(routes, host, next_hop) != 0)
 				return -1;
 		}
 	}
@@ -232,26 +232,28 @@ static int read_ways(struct routes *routes, const char *host, const cJSON *ways,
 
 // --- switches ---
 
-static int read_host(struct routes *routes, const cJSON *ways, struct sim_route_entry *standard)
+static int read_host(struct routes *routes, const cJSON *next_hops,
+		     struct sim_route_entry *standard)
 {
 	struct sim_route_entry *entry = standard;
 
-	if (strcmp(ways->string, "*") != 0) {
-		const uint32_t host = find(routes, ways->string);
+	if (strcmp(next_hops->string, "*") != 0) {
+		const uint32_t host = find(routes, next_hops->string);
 
 		if (host >= routes->topology->n_hosts)
-			return fail(routes, "to: there is no host %s", quote(ways->string).text);
+			return fail(routes, "to: there is no host %s",
+				    quote(next_hops->string).text);
 		entry = sim_route_table_entry(routes->table, routes->at, host);
 	}
 	if (entry->count > 0)
-		return fail(routes, "to.%s: is given twice", quote_bare(ways->string).text);
-	return read_ways(routes, ways->string, ways, entry);
+		return fail(routes, "to.%s: is given twice", quote_bare(next_hops->string).text);
+	return read_next_hops(routes, next_hops->string, next_hops, entry);
 }
 
 static int read_switch(struct routes *routes, const cJSON *element)
 {
 	const cJSON *name = cJSON_GetObjectItemCaseSensitive(element, "switch");
-	const cJSON *to = cJSON_GetObjectItemCaseSensitive(element, "to"), *ways;
+	const cJSON *to = cJSON_GetObjectItemCaseSensitive(element, "to"), *next_hops;
 	struct sim_route_entry standard = { 0 };
 	uint32_t node;
 
@@ -265,9 +267,9 @@ static int read_switch(struct routes *routes, const cJSON *element)
 	if (routes->is_given[routes->at])
 		return fail(routes, "the switch %s is given twice", quote(name->valuestring).text);
 	routes->is_given[routes->at] = true;
-	cJSON_ArrayForEach(ways, to)
+	cJSON_ArrayForEach(next_hops, to)
 	{
-		if (read_host(routes, ways, &standard) != 0)
+		if (read_host(routes, next_hops, &standard) != 0)
 			return -1;
 	}
 	for (uint32_t host = 0; host < routes->topology->n_hosts; host++) {

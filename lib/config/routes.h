@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Routes that a file gives, for fabric.routes: {"routes": [{"switch": NAME, "to": {HOST: WAY,
+// Routes that a file gives, for fabric.routes: {"routes": [{"switch": NAME, "to": {HOST: HOP,
 // ...}},
-// ...]}. HOST is a name, or "*" for all hosts without a member of their own. WAY is the name of a
+// ...]}. HOST is a name, or "*" for all hosts without a member of their own. HOP is the name of a
 // neighbour of the switch, the number of one of its ports, or a list of these.
 #pragma once
 

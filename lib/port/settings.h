@@ -77,7 +77,7 @@ struct port_settings {
 	struct flow_control_settings flow_control;
 };
 
-// The rate of the port's link, bits/s, as far as it is known before the start; 0: unknown.
+// The rate of the port's link, bits/s, before the start; 0: not known yet.
 static inline uint64_t port_settings_rate(const struct port_settings *port)
 {
 	return port->link_rate_is_auto ? port->rate_found : port->link_rate;

@@ -15,7 +15,7 @@
 struct search {
 	const struct sim_fabric *fabric;
 	uint64_t **waits;   // per switch: radix * words
-	bool *is_reached;   // per switch, on the way to the present leaf
+	bool *is_reached;   // per switch, on a path to the present leaf
 	uint32_t *queue;    // of switches
 	uint8_t *state;     // per port
 	uint32_t *path;     // ports that are open
@@ -59,7 +59,7 @@ static uint32_t next_of(const struct search *search, uint32_t port)
 		   : SIM_NONE;
 }
 
-// Notes for what packets wait that have come through `port`, on their way to the leaf.
+// Notes for what packets wait that have come through `port`, on a path to the leaf.
 static void note_waits(struct search *search, uint32_t port, uint32_t leaf)
 {
 	const uint32_t at = next_of(search, port);

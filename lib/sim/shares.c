@@ -2,8 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Weighted arbitration: the priority goes next whose packets would have begun first if each had its
-// share of the link alone (start-time fair queueing, Goyal, Vin, Cheng 1996). What was sent is
-// counted when the next packet is chosen.
+// share of the link alone (start-time fair queueing, Goyal, Vin, Cheng 1996). A packet
+// that was sent is counted when the next one is chosen.
 #include "sim/fabric_internal.h"
 
 static uint64_t later(uint64_t one, uint64_t other)

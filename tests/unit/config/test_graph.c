@@ -138,13 +138,13 @@ static const char ibnet[] =
     "[7]\t\"S-00000000000000b1\"[9]\t\t# \"spine\" lid 3 4xHDR\n"
     "[8]\t\"H-00000000000000ff\"[1](ff) \t\t# \"Mellanox Technologies Aggregation Node\" lid 4 "
     "4xHDR\n\n" SPINE "[9]\t\"S-00000000000000a1\"[7]\t\t# \"leaf\" lid 2 4xHDR\n"
-    "[1]\t\"H-0000000000000005\"[1](6) \t\t# \"bu\" lid 9 2xHDR\n"
-    "[2]\t\"H-0000000000000005\"[2](7) \t\t# \"bu\" lid 10 4xNDR\n\n"
+    "[1]\t\"H-0000000000000005\"[1](6) \t\t# \"builder\" lid 9 2xHDR\n"
+    "[2]\t\"H-0000000000000005\"[2](7) \t\t# \"builder\" lid 10 4xNDR\n\n"
     "caguid=0x3\nCa\t1 \"H-0000000000000003\"\t\t# \"ru1 HCA-1\"\n"
     "[1](4) \t\"S-00000000000000a1\"[2]\t\t# lid 7 lmc 0 \"leaf\" lid 2 1xFDR10\n\n"
     "caguid=0x1\nCa\t1 \"H-0000000000000001\"\t\t# \"ru0 HCA-1\"\n"
     "[1](2) \t\"S-00000000000000a1\"[1]\t\t# lid 6 lmc 0 \"leaf\" lid 2 4xEDR\n\n"
-    "caguid=0x5\nCa\t2 \"H-0000000000000005\"\t\t# \"bu\"\n"
+    "caguid=0x5\nCa\t2 \"H-0000000000000005\"\t\t# \"builder\"\n"
     "[1](6) \t\"S-00000000000000b1\"[1]\t\t# lid 9 lmc 0 \"spine\" lid 3 2xHDR\n"
     "[2](7) \t\"S-00000000000000b1\"[2]\t\t# lid 10 lmc 0 \"spine\" lid 3 4xNDR\n";
 
@@ -159,13 +159,13 @@ static void ibnet__adapters_are_hosts_and_speeds_are_rates(void **state)
 	assert_int_equal(graph.topology.n_links, 5);
 	assert_string_equal(graph.names[0].text, "ru1 HCA-1");
 	assert_string_equal(graph.names[1].text, "ru0 HCA-1");
-	assert_string_equal(graph.names[2].text, "bu:1");
-	assert_string_equal(graph.names[3].text, "bu:2");
+	assert_string_equal(graph.names[2].text, "builder:1");
+	assert_string_equal(graph.names[3].text, "builder:2");
 	assert_link(&graph, 0, "leaf", "ru0 HCA-1", 100 * GBIT, 170 * NS);
 	assert_link(&graph, 1, "leaf", "ru1 HCA-1", 10 * GBIT, 170 * NS);
 	assert_link(&graph, 2, "leaf", "spine", 200 * GBIT, 170 * NS);
-	assert_link(&graph, 3, "spine", "bu:1", 100 * GBIT, 170 * NS);
-	assert_link(&graph, 4, "spine", "bu:2", 400 * GBIT, 170 * NS);
+	assert_link(&graph, 3, "spine", "builder:1", 100 * GBIT, 170 * NS);
+	assert_link(&graph, 4, "spine", "builder:2", 400 * GBIT, 170 * NS);
 	assert_int_equal(graph.ports[2].ends[0], 7);
 	assert_int_equal(graph.ports[2].ends[1], 9);
 	assert_int_equal(config_graph_find(&graph, "S-00000000000000b1"), 5);
