@@ -120,16 +120,18 @@ def compare(case, options, folder):
     path, small = os.path.join(folder, "flows.tm"), os.path.join(folder, "small.tm")
     write(path, case.arity, case.flows, SIZE)
     write(small, case.arity, case.flows, 1)  # what building the network takes
-    mine, others, speeds, other_speeds = [], [], [], []
+    mine, others = [], []
+    cpus, other_cpus, building = [], [], []  # CPU seconds
     for seed in range(1, (2 if options.quick else case.runs) + 1):
         ends, hops, cpu = ours(options.flows, path, case.arity, case.flows, seed)
         mine.append(ends)
-        speeds.append(hops / cpu)
+        cpus.append(cpu)
         ends, cpu = theirs(options.program, path, case.arity, case.flows, seed, folder)
         others.append(ends)
+        other_cpus.append(cpu)
         if hops > ENOUGH_HOPS:
-            cpu -= theirs(options.program, small, case.arity, case.flows, seed, folder)[1]
-            other_speeds.append(hops / cpu)
+            building.append(theirs(options.program, small, case.arity, case.flows, seed,
+                                   folder)[1])
     result = {"name": case.name, "flows": len(case.flows), "runs": len(mine), "hops": hops,
               "ours": summary(mine), "theirs": summary(others)}
     result["differences"] = differences(result["ours"], result["theirs"])
@@ -137,9 +139,9 @@ def compare(case, options, folder):
         result["differences"]["flows"] = {"error": 0, "share": max(
             abs(one / other - 1) for run, other_run in zip(mine, others)
             for one, other in zip(run, other_run))}
-    if other_speeds:  # the runs that other processes disturbed least
-        result["hops_per_cpu_s"] = max(speeds)
-        result["their_hops_per_cpu_s"] = max(other_speeds)
+    if building:  # the runs that other processes disturbed least
+        result["hops_per_cpu_s"] = hops / min(cpus)
+        result["their_hops_per_cpu_s"] = hops / (min(other_cpus) - min(building))
     return result
 
 
