@@ -54,6 +54,8 @@ struct level {
 struct handler {
 	sim_handler function;
 	void *context;
+	const char *memory; // see sim_engine_touches()
+	size_t size;
 };
 
 struct sim_engine {
@@ -118,8 +120,24 @@ unsigned sim_engine_handler(struct sim_engine *engine, sim_handler function, voi
 		fail(engine, "too many kinds of events: at most 256 handlers");
 		return SIM_MAX_HANDLERS - 1;
 	}
-	engine->handlers[engine->n_handlers] = (struct handler){ function, context };
+	engine->handlers[engine->n_handlers] = (struct handler){ function, context, NULL, 0 };
 	return engine->n_handlers++;
+}
+
+void sim_engine_touches(struct sim_engine *engine, unsigned handler, const void *memory,
+			size_t size)
+{
+	engine->handlers[handler].memory = memory;
+	engine->handlers[handler].size = size;
+}
+
+// Fetches what the handler of an event that comes soon will touch. Event 0 is none; it is zero.
+static inline void fetch(const struct sim_engine *engine, uint32_t number)
+{
+	const struct event *event = &engine->events[number];
+	const struct handler *handler = &engine->handlers[event->what >> DATA_BITS];
+
+	__builtin_prefetch(handler->memory + event->index * handler->size, 1);
 }
 
 // Puts an event of a later window into the heap. The successor of no event is that of number 0,
@@ -199,6 +217,7 @@ static bool add_event(struct sim_engine *engine)
 		engine->events = events;
 		engine->room = room;
 	}
+	events[NONE] = (struct event){ 0 };
 	events[engine->used].next = NONE;
 	engine->first_free = engine->used++;
 	return true;
@@ -368,6 +387,11 @@ static bool reach_slot(struct sim_engine *engine, uint64_t until)
 	engine->filled[at] &= engine->filled[at] - 1;
 	if (engine->filled[at] == 0)
 		engine->words &= ~(UINT64_C(1) << at);
+	// Most slots have one event: the next slot's is fetched while this one's is handled.
+	if (engine->filled[at] != 0)
+		fetch(
+		    engine,
+		    engine->newest[at * WORD_BITS + (unsigned)__builtin_ctzll(engine->filled[at])]);
 	engine->slot = slot;
 	engine->due = take_run(engine->events, newest);
 	if (*newest != NONE) {
@@ -437,6 +461,7 @@ bool sim_run(struct sim_engine *engine, uint64_t until)
 		event->next = engine->first_free;
 		engine->first_free = number;
 		engine->handled++;
+		fetch(engine, engine->due);
 		handler = &engine->handlers[what >> DATA_BITS];
 		handler->function(handler->context, index, what & SIM_MAX_DATA);
 	}

@@ -42,6 +42,11 @@ void sim_engine_destroy(struct sim_engine *engine);
 // Returns the number by which events name this function; at most SIM_MAX_HANDLERS can be added.
 unsigned sim_engine_handler(struct sim_engine *engine, sim_handler handler, void *context);
 
+// Says what the handler touches first: `size` bytes at memory + index * size. The engine fetches
+// them into the caches before the event is due, if `memory` is not NULL.
+void sim_engine_touches(struct sim_engine *engine, unsigned handler, const void *memory,
+			size_t size);
+
 // Schedules an event. A `time` that has passed means now. data: at most SIM_MAX_DATA.
 void sim_at(struct sim_engine *engine, uint64_t time, unsigned handler, uint32_t index,
 	    uint32_t data);

@@ -131,6 +131,7 @@ static void join_ports(struct sim_fabric *fabric, const struct sim_topology *top
 								  : fabric->parameters.host_delay),
 				.peer = ends[!side],
 				.node = link->ends[side],
+				.peer_node = link->ends[!side],
 				.link = i,
 				.peer_is_switch = to_switch,
 				.may_burst = fabric->parameters.burst != 0 &&
@@ -138,6 +139,7 @@ static void join_ports(struct sim_fabric *fabric, const struct sim_topology *top
 				.loss = link->loss,
 			};
 		}
+		fabric->may_lose = fabric->may_lose || link->loss > 0;
 	}
 }
 
@@ -211,6 +213,10 @@ static void add_handlers(struct sim_fabric *fabric)
 
 	for (unsigned i = 0; i < SIM_N_KINDS; i++)
 		fabric->handlers[i] = sim_engine_handler(fabric->engine, functions[i], fabric);
+	sim_engine_touches(fabric->engine, fabric->handlers[SIM_ARRIVES], fabric->packets,
+			   sizeof(*fabric->packets));
+	sim_engine_touches(fabric->engine, fabric->handlers[SIM_PORT_SENT], fabric->ports,
+			   sizeof(*fabric->ports));
 }
 
 // Allocates the memory of the fabric. That for packets is used only for packets that exist.
@@ -353,6 +359,7 @@ void sim_link_loss(struct sim_fabric *fabric, uint32_t link, double loss)
 {
 	const uint32_t one = fabric->link_ports[link];
 
+	fabric->may_lose = fabric->may_lose || loss > 0;
 	fabric->ports[one].loss = loss;
 	fabric->ports[fabric->ports[one].peer].loss = loss;
 }

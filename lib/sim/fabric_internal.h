@@ -33,7 +33,7 @@ struct sim_sender {
 	uint64_t delay; // ps, of the cable, and of what follows it
 	double loss;
 	uint32_t peer;
-	uint32_t node;
+	uint32_t node, peer_node;
 	uint32_t link;
 	struct sim_sending sending;
 	bool is_sending;
@@ -132,6 +132,7 @@ struct sim_fabric {
 	uint64_t queue_limit;      // bytes above which a queue may have no room
 	uint64_t input_limit;      // same, of an input with PFC
 	uint64_t watched;          // bytes of an input above which it may have to pause its sender
+	bool may_lose;             // a link may lose packets at random, or has lost them
 	bool gives_back;           // what leaves a switch is credited, or leaves the shared buffer
 	struct sim_shared *shared; // [n_switches]; NULL: none
 	uint64_t alpha;            // 2^-16
@@ -186,7 +187,7 @@ static inline unsigned sim_next_priority(struct sim_fabric *fabric, uint32_t por
 }
 
 // switching.c
-void sim_arrives(void *fabric, uint32_t packet, uint32_t data);
+void sim_arrives(void *fabric, uint32_t packet, uint32_t node);
 void sim_delivers(void *fabric, uint32_t packet, uint32_t data);
 // Gives up a packet that is in no queue.
 void sim_drop(struct sim_fabric *fabric, uint32_t packet, uint32_t port, enum sim_cause cause);

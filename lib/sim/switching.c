@@ -174,26 +174,37 @@ static void enter_switch(struct sim_fabric *fabric, uint32_t number, uint32_t no
 	sim_enqueue(fabric, number);
 }
 
-void sim_arrives(void *context, uint32_t number, uint32_t data)
+// Whether the link by which a packet came has lost it.
+static bool is_lost(struct sim_fabric *fabric, const struct sim_packet *packet)
+{
+	const double loss = fabric->ports[packet->from].loss; // the same in both ports of a link
+
+	return loss > 0 && random_uniform(&fabric->random) < loss;
+}
+
+static void lose(struct sim_fabric *fabric, uint32_t number, bool is_switch)
+{
+	const struct sim_packet *packet = &fabric->packets[number];
+
+	if (is_switch)
+		sim_return_credit(fabric, packet->from, packet->priority, packet->bytes);
+	sim_drop(fabric, number, packet->port,
+		 fabric->ports[packet->from].loss < 1 ? SIM_DROP_RANDOM : SIM_DROP_LINK);
+}
+
+void sim_arrives(void *context, uint32_t number, uint32_t node)
 {
 	struct sim_fabric *fabric = context;
 	struct sim_packet *packet = &fabric->packets[number];
-	// Of both ports of a link the loss is the same; this one is needed, the sender's is not.
-	const struct sim_sender *receiver = &fabric->ports[packet->from];
-	const bool is_switch = receiver->node >= fabric->n_hosts;
+	const bool is_switch = node >= fabric->n_hosts;
 
-	(void)data;
 	packet->hops++;
-	if (receiver->loss > 0 && random_uniform(&fabric->random) < receiver->loss) {
-		if (is_switch)
-			sim_return_credit(fabric, packet->from, packet->priority, packet->bytes);
-		sim_drop(fabric, number, packet->port,
-			 receiver->loss < 1 ? SIM_DROP_RANDOM : SIM_DROP_LINK);
-	} else if (is_switch) {
-		enter_switch(fabric, number, receiver->node);
-	} else if (fabric->delivered != NULL) {
+	if (fabric->may_lose && is_lost(fabric, packet))
+		lose(fabric, number, is_switch);
+	else if (is_switch)
+		enter_switch(fabric, number, node);
+	else if (fabric->delivered != NULL)
 		deliver_later(fabric, number);
-	} else {
+	else
 		deliver(fabric, number);
-	}
 }

@@ -60,6 +60,8 @@ static uint64_t end_of_burst(const struct sim_fabric *fabric, struct sim_sender 
 	return port->even > now + ahead ? port->even - ahead : now;
 }
 
+_Static_assert(SIM_MAX_HOSTS + SIM_MAX_SWITCHES <= SIM_MAX_DATA, "nodes fit into an event");
+
 // Sends a packet that has left its queue.
 static void transmit(struct sim_fabric *fabric, uint32_t number, uint32_t packet_number)
 {
@@ -93,7 +95,7 @@ static void transmit(struct sim_fabric *fabric, uint32_t number, uint32_t packet
 	sim_take_credit(fabric, number, packet->priority, packet->bytes);
 	sim_at(fabric->engine, end, fabric->handlers[SIM_PORT_SENT], number, 0);
 	sim_at(fabric->engine, arrives + port->delay, fabric->handlers[SIM_ARRIVES], packet_number,
-	       0);
+	       port->peer_node);
 }
 
 void sim_send_next(struct sim_fabric *fabric, uint32_t number)
