@@ -167,7 +167,7 @@ static size_t make_member(uint8_t *bytes, enum ctrl_type type)
 		struct ctrl_##entry entries[MOST];                       \
 		struct ctrl_##name it = name##_draw();                   \
 		it.n = (uint16_t)draw_from(1, MOST);                     \
-		for (unsigned i = 0; i < it.n; i++)                      \
+		for (unsigned i = 0; i < MOST; i++)                      \
 			entries[i] = entry##_draw();                     \
 		return ctrl_put_##name(bytes, FRAME_ROOM, &it, entries); \
 	}
