@@ -312,9 +312,11 @@ static void host_delay__follows_its_law(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
-		static const char *const delays[] = { "", "\"host_delay\": \"10us\", ",
-						      "\"host_delay\": \"10us\", "
-						      "\"host_delay_law\": \"exponential\", " };
+		static const char *const delays[] = {
+			"",
+			"\"host_delay\": \"10us\", ",
+			"\"host_delay_law\": \"exponential\", \"host_delay\": \"10us\", ",
+		};
 		char fabric[512];
 
 		snprintf(fabric, sizeof(fabric), "%s%s", delays[i], common);
