@@ -54,7 +54,7 @@ struct level {
 struct handler {
 	sim_handler function;
 	void *context;
-	const char *memory; // see sim_engine_touches()
+	uintptr_t memory; // see sim_engine_touches()
 	size_t size;
 };
 
@@ -120,14 +120,14 @@ unsigned sim_engine_handler(struct sim_engine *engine, sim_handler function, voi
 		fail(engine, "too many kinds of events: at most 256 handlers");
 		return SIM_MAX_HANDLERS - 1;
 	}
-	engine->handlers[engine->n_handlers] = (struct handler){ function, context, NULL, 0 };
+	engine->handlers[engine->n_handlers] = (struct handler){ function, context, 0, 0 };
 	return engine->n_handlers++;
 }
 
 void sim_engine_touches(struct sim_engine *engine, unsigned handler, const void *memory,
 			size_t size)
 {
-	engine->handlers[handler].memory = memory;
+	engine->handlers[handler].memory = (uintptr_t)memory;
 	engine->handlers[handler].size = size;
 }
 
@@ -137,7 +137,7 @@ static inline void fetch(const struct sim_engine *engine, uint32_t number)
 	const struct event *event = &engine->events[number];
 	const struct handler *handler = &engine->handlers[event->what >> DATA_BITS];
 
-	__builtin_prefetch(handler->memory + event->index * handler->size, 1);
+	__builtin_prefetch((const void *)(handler->memory + event->index * handler->size), 1);
 }
 
 // Puts an event of a later window into the heap. The successor of no event is that of number 0,
