@@ -10,7 +10,7 @@
 
 #include "base/limits.h"
 #include "sim/fabric.h"
-#include "sim/traffic.h"
+#include "sim_traffic/traffic.h"
 
 #define CONFIG_MAX_FAULTS 32
 #define CONFIG_MAX_ROOTS  64

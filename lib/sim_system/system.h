@@ -38,7 +38,7 @@
 #include "packet/causes.h"
 #include "packet/event_rules.h"
 #include "sim/fabric.h"
-#include "sim/traffic.h"
+#include "sim_traffic/traffic.h"
 #include "source/source_set.h"
 
 #define SIM_SYSTEM_ERROR_SIZE 512

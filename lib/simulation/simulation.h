@@ -17,8 +17,8 @@
 
 #include "config/fabric.h"
 #include "config/graph.h"
-#include "sim/messages.h"
 #include "sim_system/system.h"
+#include "sim_traffic/messages.h"
 
 #define SIMULATION_MAX_WAITS  16u
 #define SIMULATION_MAX_POINTS 200u    // of the time series

@@ -23,7 +23,7 @@ LAYERS = [
     ["node"],
     ["rdma"],
     ["rx", "tx", "builder", "convert"],
-    ["port", "inspect", "decision"],
+    ["port", "inspect", "decision", "sim_traffic"],
     ["cluster", "record", "readout", "sim"],
     ["control", "pacing", "store", "election"],
     ["producer", "pipeline", "block", "system"],

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "sim/traffic.h"
+#include "sim_traffic/traffic.h"
 
 #define HOSTS        8u
 #define MAX_MESSAGES 400000u

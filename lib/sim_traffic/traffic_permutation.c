@@ -5,7 +5,7 @@
 // that no host sends to itself. Hosts begin at random times within the first interval.
 #include <stdlib.h>
 
-#include "sim/traffic_internal.h"
+#include "sim_traffic/traffic_internal.h"
 
 struct permutation {
 	struct sim_traffic base;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/random.h"
-#include "sim/traffic.h"
+#include "sim_traffic/traffic.h"
 
 // The functions of a model. `size` is that of its own struct, which begins with struct sim_traffic
 // and is zero at first.

@@ -3,7 +3,7 @@
 //
 // Rounds at regular times. A round is complete when all of its messages have arrived; with a load
 // above 1 rounds overlap.
-#include "sim/traffic_internal.h"
+#include "sim_traffic/traffic_internal.h"
 
 #define RECEIVER    0u
 #define MOST_ROUNDS 4096u // in progress at one time whose latency is measured

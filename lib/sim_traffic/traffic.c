@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "sim/traffic.h"
+#include "sim_traffic/traffic.h"
 
 #include <stdlib.h>
 
-#include "sim/traffic_internal.h"
+#include "sim_traffic/traffic_internal.h"
 
 static const struct traffic_model *const models[] = {
 	[SIM_TRAFFIC_INCAST] = &traffic_incast,   [SIM_TRAFFIC_PERMUTATION] = &traffic_permutation,

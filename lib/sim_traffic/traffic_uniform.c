@@ -5,7 +5,7 @@
 // process; each goes to any of the other hosts with the same probability.
 #include <math.h>
 
-#include "sim/traffic_internal.h"
+#include "sim_traffic/traffic_internal.h"
 
 struct uniform {
 	struct sim_traffic base;

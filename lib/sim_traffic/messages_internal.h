@@ -4,8 +4,8 @@
 // What the files of the messages share: messages.c (arrivals, begin and end) and messages_send.c.
 #pragma once
 
-#include "sim/congestion.h"
-#include "sim/messages.h"
+#include "sim_traffic/congestion.h"
+#include "sim_traffic/messages.h"
 
 #define MESSAGES_NONE UINT32_MAX
 

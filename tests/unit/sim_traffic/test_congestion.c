@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "sim/congestion.h"
 #include "sim/engine.h"
+#include "sim_traffic/congestion.h"
 
 #define LINE     UINT64_C(12500000000) // bytes/s: 100 Gb/s
 #define BYTES    1250u

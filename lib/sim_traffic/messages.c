@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "sim/messages.h"
+#include "sim_traffic/messages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/messages_internal.h"
+#include "sim_traffic/messages_internal.h"
 
 // Congestion notifications of RoCE v2 (CNP): headers and FCS. They have a priority of their own.
 #define NOTIFICATION          (UINT64_C(1) << 63) // of packet.user; the rest: from and to

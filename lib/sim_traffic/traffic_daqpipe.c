@@ -9,7 +9,7 @@
 // A host that sends to itself needs no network: such messages arrive at once.
 #include <stdlib.h>
 
-#include "sim/traffic_internal.h"
+#include "sim_traffic/traffic_internal.h"
 
 #define MANAGER       0u
 #define CONTROL_BYTES 64u

@@ -12,7 +12,7 @@
 
 #include "base/histogram.h"
 #include "sim/fabric.h"
-#include "sim/traffic.h"
+#include "sim_traffic/traffic.h"
 
 struct sim_messages_parameters {
 	struct sim_engine *engine;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "sim/congestion.h"
+#include "sim_traffic/congestion.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 // its window ends, or is filled: the last message is shorter.
 #include <stdlib.h>
 
-#include "sim/traffic_internal.h"
+#include "sim_traffic/traffic_internal.h"
 
 struct a2a {
 	struct sim_traffic base;

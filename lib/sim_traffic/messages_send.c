@@ -4,7 +4,7 @@
 // What hosts send: the queues of their messages, and which message goes next.
 #include <stdlib.h>
 
-#include "sim/messages_internal.h"
+#include "sim_traffic/messages_internal.h"
 
 #define FIRST_RECORDS 1024u
 #define MOST_FLOWS    64u // messages of a host that are looked at for one that may be sent
