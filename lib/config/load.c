@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_file.h"
 #include "config/internal.h"
 
 #define DEADLINE_NS 100000000ull // of events, where the file says "auto"
@@ -78,11 +79,20 @@ static int fail_at(struct config_reader *reader, const char *text, size_t length
 
 static int refuse(struct config_reader *reader, const char *text, size_t length)
 {
-	if (length > CONFIG_FILE_MAXIMUM)
+	if (length > TEXT_FILE_MAXIMUM)
 		return config_fail(reader, "is larger than 16 MiB");
 	if (length == 0)
 		return config_fail(reader, "is empty");
 	return refuse_null(reader, text, length);
+}
+
+char *config_read_file(struct config_reader *reader, const char *path, size_t *length)
+{
+	char cause[TEXT_FILE_ERROR], *text = text_file_read(path, length, cause);
+
+	if (text == NULL)
+		config_fail(reader, "%s", cause);
+	return text;
 }
 
 cJSON *config_read_json(struct config_reader *reader, const char *text, size_t length)

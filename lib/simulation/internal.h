@@ -11,7 +11,7 @@
 // What is simulated: the topology, and what files say of it.
 struct simulation_network {
 	struct sim_topology topology;
-	struct config_graph graph; // names and ports; its topology has been moved to the one above
+	struct fabric_graph graph; // names and ports; its topology has been moved to the one above
 	struct sim_route_table routes;
 	bool has_routes;
 	struct sim_times host_times, consumer_times; // of laws that are histograms
@@ -144,7 +144,7 @@ bool trace_end(struct trace *trace, const struct config_fabric *fabric, char *er
 
 // "host 3" or "switch 2"; of a graph "host 3 (NAME)".
 struct simulation_name {
-	char text[32 + CONFIG_GRAPH_NAME_SIZE];
+	char text[32 + FABRIC_GRAPH_NAME_SIZE];
 };
 struct simulation_name simulation_node_name(const struct simulation_result *result, uint32_t node);
 

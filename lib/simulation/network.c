@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/routes.h"
-#include "config/times.h"
+#include "base/text_file.h"
+#include "fabric_files/routes.h"
+#include "fabric_files/times.h"
 #include "simulation/internal.h"
 
 static struct sim_links links_of(const struct config_fabric *fabric)
@@ -130,6 +131,20 @@ void simulation_find_file(const char *configuration, const char *name, char path
 			 name);
 }
 
+// Reads the file that a key names. Returns its text, which the caller frees, or NULL with one line
+// in error.
+static char *read_file(const struct simulation_parameters *parameters, const char *key,
+		       const char *name, char path[PATH_MAX], size_t *length, char *error)
+{
+	char cause[TEXT_FILE_ERROR], *text;
+
+	simulation_find_file(parameters->path, name, path);
+	text = text_file_read(path, length, cause);
+	if (text == NULL)
+		snprintf(error, SIM_ERROR_SIZE, "%s: %.320s: %s", key, path, cause);
+	return text;
+}
+
 static bool set_roots(struct simulation_network *network, const struct config_fabric *fabric,
 		      char *error)
 {
@@ -137,9 +152,9 @@ static bool set_roots(struct simulation_network *network, const struct config_fa
 	uint32_t roots[CONFIG_MAX_ROOTS];
 
 	for (unsigned i = 0; i < fabric->n_roots; i++) {
-		const uint32_t node = config_graph_find(&network->graph, fabric->roots[i]);
+		const uint32_t node = fabric_graph_find(&network->graph, fabric->roots[i]);
 
-		if (node == CONFIG_GRAPH_NONE || node < topology->n_hosts) {
+		if (node == FABRIC_GRAPH_NONE || node < topology->n_hosts) {
 			snprintf(error, SIM_ERROR_SIZE, "fabric.roots[%u]: %s has no switch \"%s\"",
 				 i, fabric->graph, fabric->roots[i]);
 			return false;
@@ -158,10 +173,16 @@ static bool make_graph(struct simulation_network *network,
 {
 	const struct config_fabric *fabric = parameters->fabric;
 	const bool is_system = fabric->traffic.kind == SIM_TRAFFIC_SYSTEM;
-	char path[PATH_MAX], cause[CONFIG_GRAPH_ERROR];
+	char path[PATH_MAX], cause[FABRIC_GRAPH_ERROR], *text;
+	size_t length;
+	int result;
 
-	simulation_find_file(parameters->path, fabric->graph, path);
-	if (config_graph_read(&network->graph, path, links_of(fabric), cause) != 0) {
+	text = read_file(parameters, "fabric.graph", fabric->graph, path, &length, error);
+	if (text == NULL)
+		return false;
+	result = fabric_graph_parse(&network->graph, text, length, path, links_of(fabric), cause);
+	free(text);
+	if (result != 0) {
 		snprintf(error, SIM_ERROR_SIZE, "fabric.graph: %.480s", cause);
 		return false;
 	}
@@ -198,29 +219,38 @@ static bool make_topology(struct simulation_network *network,
 static bool make_routes(struct simulation_network *network,
 			const struct simulation_parameters *parameters, char *error)
 {
-	char path[PATH_MAX], cause[CONFIG_GRAPH_ERROR];
+	char path[PATH_MAX], cause[FABRIC_GRAPH_ERROR], *text;
+	size_t length;
 
-	simulation_find_file(parameters->path, parameters->fabric->routes, path);
-	network->has_routes = true;
-	if (config_routes_read(&network->routes, path, &network->topology, &network->graph,
-			       cause) == 0)
-		return true;
-	snprintf(error, SIM_ERROR_SIZE, "fabric.routes: %.480s", cause);
-	return false;
+	text = read_file(parameters, "fabric.routes", parameters->fabric->routes, path, &length,
+			 error);
+	if (text == NULL)
+		return false;
+	network->has_routes = fabric_routes_parse(&network->routes, text, length, path,
+						  &network->topology, &network->graph, cause) == 0;
+	free(text);
+	if (!network->has_routes)
+		snprintf(error, SIM_ERROR_SIZE, "fabric.routes: %.480s", cause);
+	return network->has_routes;
 }
 
 static bool read_times(const struct simulation_parameters *parameters, const char *key,
 		       const char *name, struct sim_times *times, char *error)
 {
-	char path[PATH_MAX], cause[CONFIG_TIMES_ERROR];
+	char path[PATH_MAX], cause[FABRIC_TIMES_ERROR], *text;
+	size_t length;
+	int result;
 
 	if (name[0] == '\0')
 		return true;
-	simulation_find_file(parameters->path, name, path);
-	if (config_times_read(times, path, cause) == 0)
-		return true;
-	snprintf(error, SIM_ERROR_SIZE, "%s: %.470s", key, cause);
-	return false;
+	text = read_file(parameters, key, name, path, &length, error);
+	if (text == NULL)
+		return false;
+	result = fabric_times_parse(times, text, length, path, cause);
+	free(text);
+	if (result != 0)
+		snprintf(error, SIM_ERROR_SIZE, "%s: %.470s", key, cause);
+	return result == 0;
 }
 
 bool simulation_network_make(struct simulation_network *network,
@@ -242,7 +272,7 @@ bool simulation_network_make(struct simulation_network *network,
 void simulation_network_free(struct simulation_network *network)
 {
 	sim_topology_free(&network->topology);
-	config_graph_free(&network->graph);
+	fabric_graph_free(&network->graph);
 	sim_route_table_free(&network->routes);
 	sim_times_free(&network->host_times);
 	sim_times_free(&network->consumer_times);

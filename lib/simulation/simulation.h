@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Simulates the network of a configuration, with one of the traffic models of lib/sim, and takes
+// Simulates the network of a configuration, with one of the models of lib/sim_traffic, and takes
 // its results. The result depends on the configuration alone: the same on every machine, and
 // however many simulations run at the same time in other processes.
 //
@@ -16,7 +16,7 @@
 #include <cjson/cJSON.h>
 
 #include "config/fabric.h"
-#include "config/graph.h"
+#include "fabric_files/graph.h"
 #include "sim_system/system.h"
 #include "sim_traffic/messages.h"
 
@@ -83,7 +83,7 @@ struct simulation_series {
 struct simulation_result {
 	struct config_fabric fabric;
 	uint32_t n_hosts, n_switches, n_links, n_ports;
-	struct config_graph_name *names;          // of hosts, then of switches; NULL: not a graph
+	struct fabric_graph_name *names;          // of hosts, then of switches; NULL: not a graph
 	uint64_t link_rate_least, link_rate_most; // bits/s
 	uint64_t simulated_ns;                    // with the warm-up
 	uint64_t measured_ns;                     // without

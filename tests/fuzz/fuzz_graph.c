@@ -4,15 +4,15 @@
 
 #include "fuzz.h"
 
-#include "config/graph.h"
+#include "fabric_files/graph.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct sim_links links = { UINT64_C(100000000000), 170 };
-	char error[CONFIG_GRAPH_ERROR] = "";
-	struct config_graph graph;
+	char error[FABRIC_GRAPH_ERROR] = "";
+	struct fabric_graph graph;
 	const int result =
-	    config_graph_parse(&graph, (const char *)data, size, "fuzz", links, error);
+	    fabric_graph_parse(&graph, (const char *)data, size, "fuzz", links, error);
 
 	// An error is one printable line; without one each host has one link, with a switch.
 	if ((result == 0) != (error[0] == '\0') || strchr(error, '\n'))
@@ -25,6 +25,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    (i + 1 == graph.topology.n_links && hosts != n))
 			abort();
 	}
-	config_graph_free(&graph);
+	fabric_graph_free(&graph);
 	return 0;
 }

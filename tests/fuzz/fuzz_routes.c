@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 
-#include "config/routes.h"
+#include "fabric_files/routes.h"
 
 static const char square[] =
     "{\"hosts\": [\"a\", \"b\"], \"links\": [{\"from\": \"a\", \"to\": \"l1\"}, {\"from\": "
@@ -17,14 +17,14 @@ static const char square[] =
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct sim_links links = { UINT64_C(100000000000), 170 };
-	char error[CONFIG_GRAPH_ERROR] = "";
+	char error[FABRIC_GRAPH_ERROR] = "";
 	struct sim_route_table table;
-	struct config_graph graph;
+	struct fabric_graph graph;
 	int result;
 
-	if (config_graph_parse(&graph, square, strlen(square), "square", links, error) != 0)
+	if (fabric_graph_parse(&graph, square, strlen(square), "square", links, error) != 0)
 		abort();
-	result = config_routes_parse(&table, (const char *)data, size, "fuzz", &graph.topology,
+	result = fabric_routes_parse(&table, (const char *)data, size, "fuzz", &graph.topology,
 				     &graph, error);
 	// An error is one line; without one each switch with a host has a route to the other host.
 	if ((result == 0) != (error[0] == '\0') || strchr(error, '\n') ||
@@ -32,6 +32,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			     sim_route_table_entry(&table, 1, 0)->count == 0)))
 		abort();
 	sim_route_table_free(&table);
-	config_graph_free(&graph);
+	fabric_graph_free(&graph);
 	return 0;
 }

@@ -4,14 +4,14 @@
 
 #include "fuzz.h"
 
-#include "config/times.h"
+#include "fabric_files/times.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char error[CONFIG_TIMES_ERROR] = "";
+	char error[FABRIC_TIMES_ERROR] = "";
 	struct random random = random_fork(1, 1);
 	struct sim_times times;
-	const int result = config_times_parse(&times, (const char *)data, size, "fuzz", error);
+	const int result = fabric_times_parse(&times, (const char *)data, size, "fuzz", error);
 	const struct sim_law law = { SIM_LAW_HISTOGRAM, 0, &times };
 
 	if ((result == 0) != (error[0] == '\0') || strchr(error, '\n'))

@@ -18,7 +18,7 @@ LAYERS = [
     ["top", "web", "host"],
     ["telemetry"],
     ["appliance", "sender", "simulation"],
-    ["sim_system"],
+    ["sim_system", "fabric_files"],
     ["config"],
     ["node"],
     ["rdma"],

@@ -10,7 +10,7 @@
 //   [1](2c90300293e1f)  "S-0002c9020046c588"[1]  # lid 6 lmc 0 "leaf 1" lid 2 4xQDR
 //
 // Each port of an adapter that has a cable is a host. Other lines are comments.
-#include "config/graph_internal.h"
+#include "fabric_files/graph_internal.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 
 #include "base/quote.h"
 
-#define NONE         CONFIG_GRAPH_NONE
+#define NONE         FABRIC_GRAPH_NONE
 #define ID_SIZE      32
 #define LINE_SIZE    512
 #define MEGABIT      UINT64_C(1000000)
@@ -40,7 +40,7 @@ static const struct speed {
 // The record that the present line belongs to.
 struct record {
 	char id[ID_SIZE];
-	char name[CONFIG_GRAPH_NAME_SIZE];
+	char name[FABRIC_GRAPH_NAME_SIZE];
 	bool is_host;
 	uint32_t first_node; // of a host: of its ports
 };
@@ -123,12 +123,12 @@ static bool read_port_line(const char *text, struct port_line *line)
 // --- nodes ---
 
 // Hosts are ports of adapters, switches are whole.
-static void make_key(char key[CONFIG_GRAPH_NAME_SIZE], const char *id, uint32_t port)
+static void make_key(char key[FABRIC_GRAPH_NAME_SIZE], const char *id, uint32_t port)
 {
 	if (id[0] == 'S')
-		snprintf(key, CONFIG_GRAPH_NAME_SIZE, "%s", id);
+		snprintf(key, FABRIC_GRAPH_NAME_SIZE, "%s", id);
 	else
-		snprintf(key, CONFIG_GRAPH_NAME_SIZE, "%s:%" PRIu32, id, port);
+		snprintf(key, FABRIC_GRAPH_NAME_SIZE, "%s:%" PRIu32, id, port);
 }
 
 static uint32_t add_node(struct ibnet *ibnet, const char *key, const char *id)
@@ -145,9 +145,9 @@ static uint32_t add_node(struct ibnet *ibnet, const char *key, const char *id)
 	if (node == NONE)
 		return NONE;
 	draft->nodes[node].is_host = record->is_host;
-	snprintf(draft->nodes[node].name, CONFIG_GRAPH_NAME_SIZE, "%s",
+	snprintf(draft->nodes[node].name, FABRIC_GRAPH_NAME_SIZE, "%s",
 		 record->name[0] != '\0' ? record->name : id);
-	snprintf(draft->nodes[node].id, CONFIG_GRAPH_NAME_SIZE, "%s", id);
+	snprintf(draft->nodes[node].id, FABRIC_GRAPH_NAME_SIZE, "%s", id);
 	return node;
 }
 
@@ -156,7 +156,7 @@ static int add_host(struct ibnet *ibnet, uint32_t port)
 {
 	struct graph_draft *draft = ibnet->draft;
 	const uint32_t first = ibnet->record.first_node;
-	char key[CONFIG_GRAPH_NAME_SIZE];
+	char key[FABRIC_GRAPH_NAME_SIZE];
 	uint32_t node;
 
 	make_key(key, ibnet->record.id, port);
@@ -205,7 +205,7 @@ static int add_link(struct ibnet *ibnet, const struct port_line *line)
 	struct graph_link link = { .ports = { line->port, line->peer_port },
 				   .rate = line->rate,
 				   .line = ibnet->line };
-	char keys[2][CONFIG_GRAPH_NAME_SIZE];
+	char keys[2][FABRIC_GRAPH_NAME_SIZE];
 
 	make_key(keys[0], ibnet->record.id, line->port);
 	make_key(keys[1], line->peer, line->peer_port);

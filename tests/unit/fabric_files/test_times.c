@@ -2,20 +2,25 @@
 // Copyright (c) 2026, the evb authors
 //
 // Histograms of times, and the laws that draw from them.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "config/times.h"
-#include "helpers.h"
+#include <cmocka.h>
+
+#include "fabric_files/times.h"
 
 #define DRAWS 100000u
 
 static struct sim_times parse(const char *text)
 {
-	char error[CONFIG_TIMES_ERROR];
+	char error[FABRIC_TIMES_ERROR];
 	struct sim_times times;
 
-	if (config_times_parse(&times, text, strlen(text), "times", error) != 0)
+	if (fabric_times_parse(&times, text, strlen(text), "times", error) != 0)
 		fail_msg("%s", error);
 	return times;
 }
@@ -81,12 +86,12 @@ static void wrong_lines__are_refused(void **state)
 		{ "1us x\n", "times:1: \"x\" is no weight: expected 0 to 1e15" },
 		{ "2h 1\n", "times:1: a time is at most 1h" },
 	};
-	char error[CONFIG_TIMES_ERROR];
+	char error[FABRIC_TIMES_ERROR];
 	struct sim_times times;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(config_times_parse(&times, cases[i].text, strlen(cases[i].text),
+		assert_int_equal(fabric_times_parse(&times, cases[i].text, strlen(cases[i].text),
 						    "times", error),
 				 -1);
 		assert_string_equal(error, cases[i].error);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-//
-// The lines of a text that cJSON has parsed, which itself forgets them.
-#include <string.h>
+#include "fabric_files/list_lines.h"
 
-#include "config/internal.h"
+#include <stdbool.h>
+#include <string.h>
 
 // Where a text that is known to be JSON has been read to.
 struct scan {
@@ -30,8 +29,7 @@ static char next_token(struct scan *scan)
 	return token;
 }
 
-void config_list_lines(const char *text, size_t length, const char *list, unsigned *lines,
-		       unsigned n)
+void json_list_lines(const char *text, size_t length, const char *list, unsigned *lines, unsigned n)
 {
 	struct scan scan = { text, text + length, 1 };
 	const size_t name = strlen(list);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "config/routes.h"
+#include "fabric_files/routes.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/internal.h"
+#include "config/reader.h"
+#include "fabric_files/list_lines.h"
 
-#define NONE CONFIG_GRAPH_NONE
+#define NONE FABRIC_GRAPH_NONE
 
 // A name of a node.
 struct known {
-	struct config_graph_name name;
+	struct fabric_graph_name name;
 	uint32_t node;
 };
 
@@ -23,7 +24,7 @@ struct routes {
 	char *error;
 	struct sim_route_table *table;
 	const struct sim_topology *topology;
-	const struct config_graph_ports *ports; // NULL: links have no numbers of ports
+	const struct fabric_graph_ports *ports; // NULL: links have no numbers of ports
 	struct known *known;                    // by name
 	size_t n_known;
 	uint32_t *first; // [n_switches + 1]: of the links of each switch
@@ -46,7 +47,7 @@ __attribute__((format(printf, 2, 3))) static int fail(const struct routes *route
 	va_end(arguments);
 	if (routes->line > 0)
 		snprintf(place, sizeof(place), "%u:", routes->line);
-	snprintf(routes->error, CONFIG_GRAPH_ERROR, "%.180s:%s %s", routes->path, place, what);
+	snprintf(routes->error, FABRIC_GRAPH_ERROR, "%.180s:%s %s", routes->path, place, what);
 	return -1;
 }
 
@@ -70,15 +71,15 @@ static uint32_t find(const struct routes *routes, const char *name)
 	return found != NULL ? found->node : NONE;
 }
 
-static struct config_graph_name name_of(const struct routes *routes, uint32_t node)
+static struct fabric_graph_name name_of(const struct routes *routes, uint32_t node)
 {
 	for (size_t i = 0; i < routes->n_known; i++)
 		if (routes->known[i].node == node)
 			return routes->known[i].name;
-	return (struct config_graph_name){ "" };
+	return (struct fabric_graph_name){ "" };
 }
 
-static bool make_names(struct routes *routes, const struct config_graph *graph)
+static bool make_names(struct routes *routes, const struct fabric_graph *graph)
 {
 	const uint32_t n_hosts = routes->topology->n_hosts;
 	const uint32_t n = n_hosts + routes->topology->n_switches;
@@ -285,8 +286,8 @@ static int read_switch(struct routes *routes, const cJSON *element)
 static int fail_check(struct routes *routes, const struct sim_route_fault *fault)
 {
 	const uint32_t n_hosts = routes->topology->n_hosts;
-	const struct config_graph_name at = name_of(routes, n_hosts + fault->at);
-	const struct config_graph_name host = name_of(routes, fault->host);
+	const struct fabric_graph_name at = name_of(routes, n_hosts + fault->at);
+	const struct fabric_graph_name host = name_of(routes, fault->host);
 	char loop[160] = "";
 
 	if (fault->host >= n_hosts)
@@ -316,7 +317,7 @@ static int read_all(struct routes *routes, const cJSON *root, const char *text, 
 	lines = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*lines));
 	if (lines == NULL)
 		return fail(routes, "out of memory");
-	config_list_lines(text, length, "routes", lines, (unsigned)cJSON_GetArraySize(list));
+	json_list_lines(text, length, "routes", lines, (unsigned)cJSON_GetArraySize(list));
 	cJSON_ArrayForEach(element, list)
 	{
 		routes->line = lines[i++];
@@ -333,9 +334,9 @@ static int read_all(struct routes *routes, const cJSON *root, const char *text, 
 	return fail_check(routes, &fault);
 }
 
-int config_routes_parse(struct sim_route_table *table, const char *text, size_t length,
+int fabric_routes_parse(struct sim_route_table *table, const char *text, size_t length,
 			const char *name, const struct sim_topology *topology,
-			const struct config_graph *graph, char *error)
+			const struct fabric_graph *graph, char *error)
 {
 	struct routes routes = { .path = name,
 				 .error = error,
@@ -357,22 +358,5 @@ int config_routes_parse(struct sim_route_table *table, const char *text, size_t 
 		result = read_all(&routes, root, text, length);
 	free_all(&routes);
 	cJSON_Delete(root);
-	return result;
-}
-
-int config_routes_read(struct sim_route_table *table, const char *path,
-		       const struct sim_topology *topology, const struct config_graph *graph,
-		       char *error)
-{
-	struct config_reader reader = { .file = path, .error = error };
-	size_t length;
-	char *text = config_read_file(&reader, path, &length);
-	int result;
-
-	*table = (struct sim_route_table){ 0 };
-	if (text == NULL)
-		return -1;
-	result = config_routes_parse(table, text, length, path, topology, graph, error);
-	free(text);
 	return result;
 }

@@ -2,17 +2,18 @@
 // Copyright (c) 2026, the evb authors
 //
 // A graph as JSON. Names in `links` that are not in `hosts` are switches.
-#include "config/graph_internal.h"
+#include "fabric_files/graph_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/internal.h"
 #include "config/key_macros.h"
+#include "config/reader.h"
+#include "fabric_files/list_lines.h"
 
 struct json_link {
-	char from[CONFIG_GRAPH_NAME_SIZE], to[CONFIG_GRAPH_NAME_SIZE];
+	char from[FABRIC_GRAPH_NAME_SIZE], to[FABRIC_GRAPH_NAME_SIZE];
 	uint32_t from_port, to_port;
 	uint64_t rate, delay_ns;
 	bool has_delay;
@@ -21,9 +22,9 @@ struct json_link {
 // clang-format off
 
 static const struct config_key link_keys[] = {
-	{ .name = "from", .type = CONFIG_TYPE_TEXT, RANGE(1, CONFIG_GRAPH_NAME_SIZE - 1),
+	{ .name = "from", .type = CONFIG_TYPE_TEXT, RANGE(1, FABRIC_GRAPH_NAME_SIZE - 1),
 	  FIELD(json_link, from), .required = true },
-	{ .name = "to", .type = CONFIG_TYPE_TEXT, RANGE(1, CONFIG_GRAPH_NAME_SIZE - 1),
+	{ .name = "to", .type = CONFIG_TYPE_TEXT, RANGE(1, FABRIC_GRAPH_NAME_SIZE - 1),
 	  FIELD(json_link, to), .required = true },
 	{ .name = "from_port", WHOLE(COUNT), RANGE(1, UINT16_MAX), FIELD(json_link, from_port) },
 	{ .name = "to_port", WHOLE(COUNT), RANGE(1, UINT16_MAX), FIELD(json_link, to_port) },
@@ -35,7 +36,7 @@ static const struct config_key link_keys[] = {
 static OBJECT(link_object, link_keys);
 
 static const struct config_key name_key = { .type = CONFIG_TYPE_TEXT,
-	RANGE(1, CONFIG_GRAPH_NAME_SIZE - 1), .width = CONFIG_GRAPH_NAME_SIZE };
+	RANGE(1, FABRIC_GRAPH_NAME_SIZE - 1), .width = FABRIC_GRAPH_NAME_SIZE };
 
 enum { SCHEMA, HOSTS, LINKS };
 static const struct config_key root_keys[] = {
@@ -65,15 +66,15 @@ static int fail_at(struct json_graph *json, unsigned line)
 static int read_host(struct json_graph *json, const cJSON *item, unsigned line)
 {
 	struct graph_draft *draft = json->draft;
-	char name[CONFIG_GRAPH_NAME_SIZE];
+	char name[FABRIC_GRAPH_NAME_SIZE];
 	uint32_t node;
 
 	if (config_read_value(&json->reader, &name_key, item, name) != 0)
 		return fail_at(json, line);
-	if (graph_draft_find(draft, name) != CONFIG_GRAPH_NONE)
+	if (graph_draft_find(draft, name) != FABRIC_GRAPH_NONE)
 		return graph_fail(draft, line, "the host %s is given twice", quote(name).text);
 	node = graph_draft_add_node(draft, name, line);
-	if (node == CONFIG_GRAPH_NONE)
+	if (node == FABRIC_GRAPH_NONE)
 		return -1;
 	memcpy(draft->nodes[node].name, name, sizeof(name));
 	draft->nodes[node].is_host = true;
@@ -84,12 +85,12 @@ static int read_host(struct json_graph *json, const cJSON *item, unsigned line)
 static int find_end(struct graph_draft *draft, const char *name, unsigned line, uint32_t *node)
 {
 	*node = graph_draft_find(draft, name);
-	if (*node != CONFIG_GRAPH_NONE)
+	if (*node != FABRIC_GRAPH_NONE)
 		return 0;
 	*node = graph_draft_add_node(draft, name, line);
-	if (*node == CONFIG_GRAPH_NONE)
+	if (*node == FABRIC_GRAPH_NONE)
 		return -1;
-	snprintf(draft->nodes[*node].name, CONFIG_GRAPH_NAME_SIZE, "%s", name);
+	snprintf(draft->nodes[*node].name, FABRIC_GRAPH_NAME_SIZE, "%s", name);
 	return 0;
 }
 
@@ -124,7 +125,7 @@ static int read_list(struct json_graph *json, const char *text, size_t length, c
 	lines = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*lines));
 	if (lines == NULL)
 		return graph_fail(json->draft, 0, "out of memory");
-	config_list_lines(text, length, name, lines, (unsigned)cJSON_GetArraySize(list));
+	json_list_lines(text, length, name, lines, (unsigned)cJSON_GetArraySize(list));
 	cJSON_ArrayForEach(item, list)
 	{
 		json->reader.path[0] = '\0';

@@ -2,38 +2,43 @@
 // Copyright (c) 2026, the evb authors
 //
 // Networks that a file describes, as JSON and as ibnetdiscover prints them.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "config/graph.h"
-#include "helpers.h"
+#include <cmocka.h>
+
+#include "fabric_files/graph.h"
 
 #define GBIT UINT64_C(1000000000)
 #define NS   UINT64_C(1000)
 
 static const struct sim_links links = { 100 * GBIT, 170 * NS };
 
-static struct config_graph parse(const char *text)
+static struct fabric_graph parse(const char *text)
 {
-	char error[CONFIG_GRAPH_ERROR];
-	struct config_graph graph;
+	char error[FABRIC_GRAPH_ERROR];
+	struct fabric_graph graph;
 
-	if (config_graph_parse(&graph, text, strlen(text), "net", links, error) != 0)
+	if (fabric_graph_parse(&graph, text, strlen(text), "net", links, error) != 0)
 		fail_msg("%s", error);
 	return graph;
 }
 
 static void refuse(const char *text, const char *expected)
 {
-	char error[CONFIG_GRAPH_ERROR] = "";
-	struct config_graph graph;
+	char error[FABRIC_GRAPH_ERROR] = "";
+	struct fabric_graph graph;
 
-	assert_int_equal(config_graph_parse(&graph, text, strlen(text), "net", links, error), -1);
+	assert_int_equal(fabric_graph_parse(&graph, text, strlen(text), "net", links, error), -1);
 	assert_string_equal(error, expected);
-	config_graph_free(&graph);
+	fabric_graph_free(&graph);
 }
 
-static void assert_link(const struct config_graph *graph, uint32_t link, const char *from,
+static void assert_link(const struct fabric_graph *graph, uint32_t link, const char *from,
 			const char *to, uint64_t rate, uint64_t delay)
 {
 	const struct sim_link *found = &graph->topology.links[link];
@@ -50,7 +55,7 @@ static void assert_link(const struct config_graph *graph, uint32_t link, const c
 
 static void json__hosts_have_the_order_of_their_list(void **state)
 {
-	struct config_graph graph =
+	struct fabric_graph graph =
 	    parse(HOSTS "{\"from\": \"a\", \"to\": \"s 1\", \"to_port\": 12},\n"
 			"{\"from\": \"s 1\", \"to\": \"s2\", \"from_port\": 3, \"rate\": "
 			"\"400Gb/s\", \"delay\": 0},\n"
@@ -68,9 +73,9 @@ static void json__hosts_have_the_order_of_their_list(void **state)
 	assert_int_equal(graph.ports[0].ends[0], 0);
 	assert_int_equal(graph.ports[0].ends[1], 12);
 	assert_int_equal(graph.ports[1].ends[0], 3);
-	assert_int_equal(config_graph_find(&graph, "s2"), 3);
-	assert_int_equal(config_graph_find(&graph, "s3"), CONFIG_GRAPH_NONE);
-	config_graph_free(&graph);
+	assert_int_equal(fabric_graph_find(&graph, "s2"), 3);
+	assert_int_equal(fabric_graph_find(&graph, "s3"), FABRIC_GRAPH_NONE);
+	fabric_graph_free(&graph);
 }
 
 static void json__what_is_wrong_has_its_line(void **state)
@@ -151,7 +156,7 @@ static const char ibnet[] =
 // Hosts have the order of the records Ca; each cable is one link, in the order of the lines.
 static void ibnet__adapters_are_hosts_and_speeds_are_rates(void **state)
 {
-	struct config_graph graph = parse(ibnet);
+	struct fabric_graph graph = parse(ibnet);
 
 	(void)state;
 	assert_int_equal(graph.topology.n_hosts, 4);
@@ -168,9 +173,9 @@ static void ibnet__adapters_are_hosts_and_speeds_are_rates(void **state)
 	assert_link(&graph, 4, "spine", "builder:2", 400 * GBIT, 170 * NS);
 	assert_int_equal(graph.ports[2].ends[0], 7);
 	assert_int_equal(graph.ports[2].ends[1], 9);
-	assert_int_equal(config_graph_find(&graph, "S-00000000000000b1"), 5);
-	assert_int_equal(config_graph_find(&graph, "H-0000000000000005:2"), 3);
-	config_graph_free(&graph);
+	assert_int_equal(fabric_graph_find(&graph, "S-00000000000000b1"), 5);
+	assert_int_equal(fabric_graph_find(&graph, "H-0000000000000005:2"), 3);
+	fabric_graph_free(&graph);
 }
 
 #define TWO_HOSTS                                                 \
@@ -179,14 +184,14 @@ static void ibnet__adapters_are_hosts_and_speeds_are_rates(void **state)
 
 static void ibnet__equal_descriptions_become_ids(void **state)
 {
-	struct config_graph graph = parse("Switch\t2 \"S-a1\"\t# \"x\"\n" TWO_HOSTS);
+	struct fabric_graph graph = parse("Switch\t2 \"S-a1\"\t# \"x\"\n" TWO_HOSTS);
 
 	(void)state;
 	assert_string_equal(graph.names[0].text, "H-01");
 	assert_string_equal(graph.names[1].text, "H-02");
 	assert_string_equal(graph.names[2].text, "x");
 	assert_int_equal(graph.topology.n_links, 2);
-	config_graph_free(&graph);
+	fabric_graph_free(&graph);
 }
 
 static void ibnet__what_is_wrong_has_its_line(void **state)
@@ -219,7 +224,7 @@ static void ibnet__what_is_wrong_has_its_line(void **state)
 // Two leaves with a host each below two spines, and a switch above these.
 static void levels__are_distances_from_the_hosts(void **state)
 {
-	struct config_graph graph = parse(
+	struct fabric_graph graph = parse(
 	    HOSTS "{\"from\": \"a\", \"to\": \"l1\"}, {\"from\": \"b\", \"to\": \"l2\"}, "
 		  "{\"from\": \"l1\", \"to\": \"m1\"}, {\"from\": \"l1\", \"to\": \"m2\"}, "
 		  "{\"from\": \"l2\", \"to\": \"m1\"}, {\"from\": \"l2\", \"to\": \"m2\"}, "
@@ -233,7 +238,7 @@ static void levels__are_distances_from_the_hosts(void **state)
 	assert_true(sim_topology_set_roots(&graph.topology, roots, 2));
 	for (unsigned i = 0; i < 5; i++)
 		assert_int_equal(graph.topology.level[i] + 1, rooted[i]);
-	config_graph_free(&graph);
+	fabric_graph_free(&graph);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "config/times.h"
+#include "fabric_files/times.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,13 +9,13 @@
 
 #include "base/error_line.h"
 #include "base/units.h"
-#include "config/internal.h"
+#include "config/reader.h"
 
 #define LONGEST_NS  UINT64_C(3600000000000) // 1 h
 #define MOST_WEIGHT 1e15
 #define LINE_SIZE   128u
 
-_Static_assert(CONFIG_TIMES_ERROR == CONFIG_ERROR_SIZE, "");
+_Static_assert(FABRIC_TIMES_ERROR == CONFIG_ERROR_SIZE, "");
 
 // Reads a line without its comment. sum: of the weights.
 static int read_line(struct sim_times *times, const char *line, double *sum, char *error)
@@ -44,7 +44,7 @@ static int read_line(struct sim_times *times, const char *line, double *sum, cha
 	return 0;
 }
 
-int config_times_parse(struct sim_times *times, const char *text, size_t length, const char *name,
+int fabric_times_parse(struct sim_times *times, const char *text, size_t length, const char *name,
 		       char *error)
 {
 	const char *end = text + length;
@@ -62,31 +62,16 @@ int config_times_parse(struct sim_times *times, const char *text, size_t length,
 			 (int)(size < sizeof(line) ? size : sizeof(line)), text);
 		line[strcspn(line, "#")] = '\0';
 		if (strlen(line) + 1 == sizeof(line))
-			return error_line(error, CONFIG_TIMES_ERROR, "%.200s:%u: is too long", name,
+			return error_line(error, FABRIC_TIMES_ERROR, "%.200s:%u: is too long", name,
 					  number);
 		if (read_line(times, line, &sum, cause) != 0)
-			return error_line(error, CONFIG_TIMES_ERROR, "%.200s:%u: %s", name, number,
+			return error_line(error, FABRIC_TIMES_ERROR, "%.200s:%u: %s", name, number,
 					  cause);
 		text += size + 1;
 	}
 	if (!(sum > 0))
-		return error_line(error, CONFIG_TIMES_ERROR,
+		return error_line(error, FABRIC_TIMES_ERROR,
 				  "%.200s: has no time with a weight above 0", name);
 	sim_times_finish(times);
 	return 0;
-}
-
-int config_times_read(struct sim_times *times, const char *path, char *error)
-{
-	struct config_reader reader = { .file = path, .error = error };
-	size_t length;
-	char *text = config_read_file(&reader, path, &length);
-	int result;
-
-	*times = (struct sim_times){ 0 };
-	if (text == NULL)
-		return -1;
-	result = config_times_parse(times, text, length, path, error);
-	free(text);
-	return result;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "config/graph_internal.h"
+#include "fabric_files/graph_internal.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "base/quote.h"
-#include "config/internal.h"
+#include "config/reader.h"
 
-#define NONE CONFIG_GRAPH_NONE
+#define NONE FABRIC_GRAPH_NONE
 
-_Static_assert(CONFIG_GRAPH_ERROR == CONFIG_ERROR_SIZE, "");
+_Static_assert(FABRIC_GRAPH_ERROR == CONFIG_ERROR_SIZE, "");
 
 int graph_fail(const struct graph_draft *draft, unsigned line, const char *format, ...)
 {
@@ -27,14 +27,14 @@ int graph_fail(const struct graph_draft *draft, unsigned line, const char *forma
 	va_end(arguments);
 	if (line > 0)
 		snprintf(place, sizeof(place), "%u:", line);
-	snprintf(draft->error, CONFIG_GRAPH_ERROR, "%.200s:%s %s", draft->path, place, what);
+	snprintf(draft->error, FABRIC_GRAPH_ERROR, "%.200s:%s %s", draft->path, place, what);
 	return -1;
 }
 
 // --- nodes and links ---
 
 struct key {
-	char text[CONFIG_GRAPH_NAME_SIZE]; // first, as a search has only a text
+	char text[FABRIC_GRAPH_NAME_SIZE]; // first, as a search has only a text
 	uint32_t node;
 };
 
@@ -254,7 +254,7 @@ static void number_nodes(struct graph_draft *draft, uint32_t *n_hosts, uint32_t 
 }
 
 static int add_links(const struct graph_draft *draft, struct sim_links links,
-		     struct config_graph *graph)
+		     struct fabric_graph *graph)
 {
 	char cause[SIM_ERROR_SIZE];
 
@@ -269,12 +269,12 @@ static int add_links(const struct graph_draft *draft, struct sim_links links,
 
 		if (!sim_topology_add(&graph->topology, &link, cause))
 			return graph_fail(draft, from->line, "%s", cause);
-		graph->ports[i] = (struct config_graph_ports){ { from->ports[0], from->ports[1] } };
+		graph->ports[i] = (struct fabric_graph_ports){ { from->ports[0], from->ports[1] } };
 	}
 	return 0;
 }
 
-static int make_graph(struct graph_draft *draft, struct sim_links links, struct config_graph *graph)
+static int make_graph(struct graph_draft *draft, struct sim_links links, struct fabric_graph *graph)
 {
 	uint32_t n_hosts, n_switches;
 	char cause[SIM_ERROR_SIZE];
@@ -301,7 +301,7 @@ static int make_graph(struct graph_draft *draft, struct sim_links links, struct 
 }
 
 int graph_draft_finish(struct graph_draft *draft, struct sim_links links,
-		       struct config_graph *graph)
+		       struct fabric_graph *graph)
 {
 	for (uint32_t i = 0; i < draft->n_links; i++)
 		if (check_link(draft, &draft->links[i]) != 0)
@@ -323,13 +323,13 @@ static bool is_json(const char *text, size_t length)
 	return i < length && text[i] == '{';
 }
 
-int config_graph_parse(struct config_graph *graph, const char *text, size_t length,
+int fabric_graph_parse(struct fabric_graph *graph, const char *text, size_t length,
 		       const char *name, struct sim_links links, char *error)
 {
 	struct graph_draft draft = { .path = name, .error = error };
 	int result;
 
-	*graph = (struct config_graph){ 0 };
+	*graph = (struct fabric_graph){ 0 };
 	result = is_json(text, length) ? graph_read_json(&draft, text, length)
 				       : graph_read_ibnet(&draft, text, length);
 	if (result == 0)
@@ -338,32 +338,16 @@ int config_graph_parse(struct config_graph *graph, const char *text, size_t leng
 	return result;
 }
 
-int config_graph_read(struct config_graph *graph, const char *path, struct sim_links links,
-		      char *error)
-{
-	struct config_reader reader = { .file = path, .error = error };
-	size_t length;
-	char *text = config_read_file(&reader, path, &length);
-	int result;
-
-	*graph = (struct config_graph){ 0 };
-	if (text == NULL)
-		return -1;
-	result = config_graph_parse(graph, text, length, path, links, error);
-	free(text);
-	return result;
-}
-
-void config_graph_free(struct config_graph *graph)
+void fabric_graph_free(struct fabric_graph *graph)
 {
 	sim_topology_free(&graph->topology);
 	free(graph->names);
 	free(graph->ids);
 	free(graph->ports);
-	*graph = (struct config_graph){ 0 };
+	*graph = (struct fabric_graph){ 0 };
 }
 
-uint32_t config_graph_find(const struct config_graph *graph, const char *name)
+uint32_t fabric_graph_find(const struct fabric_graph *graph, const char *name)
 {
 	for (uint32_t i = 0; i < graph->n_nodes; i++)
 		if (strcmp(graph->names[i].text, name) == 0 ||

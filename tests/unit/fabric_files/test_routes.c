@@ -2,11 +2,16 @@
 // Copyright (c) 2026, the evb authors
 //
 // Routes of a file: what they say, and what is refused.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "config/routes.h"
-#include "helpers.h"
+#include <cmocka.h>
+
+#include "fabric_files/routes.h"
 
 static const struct sim_links links = { UINT64_C(100000000000), 0 };
 
@@ -19,14 +24,14 @@ static const char square[] =
 
 static int parse(struct sim_route_table *table, const char *text, char *error)
 {
-	struct config_graph graph;
+	struct fabric_graph graph;
 	int result;
 
-	assert_int_equal(config_graph_parse(&graph, square, strlen(square), "net", links, error),
+	assert_int_equal(fabric_graph_parse(&graph, square, strlen(square), "net", links, error),
 			 0);
 	result =
-	    config_routes_parse(table, text, strlen(text), "way", &graph.topology, &graph, error);
-	config_graph_free(&graph);
+	    fabric_routes_parse(table, text, strlen(text), "way", &graph.topology, &graph, error);
+	fabric_graph_free(&graph);
 	return result;
 }
 
@@ -43,7 +48,7 @@ static void assert_entry(const struct sim_route_table *table, uint32_t at, uint3
 static void ways__are_neighbours_and_ports(void **state)
 {
 	struct sim_route_table table;
-	char error[CONFIG_GRAPH_ERROR];
+	char error[FABRIC_GRAPH_ERROR];
 
 	(void)state;
 	if (parse(&table,
@@ -110,7 +115,7 @@ static void wrong_routes__are_refused(void **state)
 		  "way: packets for the host \"b\" go round in a loop: l1, s1, l1" },
 	};
 	struct sim_route_table table;
-	char error[CONFIG_GRAPH_ERROR];
+	char error[FABRIC_GRAPH_ERROR];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-//
-// Reads files. The fuzz target replaces config_read_file(), so this function has its own file.
+#include "base/text_file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/internal.h"
+#include "base/error_line.h"
 
 // The first allocation: most configurations fit. malloc() may fill what it gives.
 #define FIRST_SIZE (64u << 10) // bytes, a power of two
 
-// Reads until the end of the file, which may also be a pipe. Returns NULL after config_fail().
-static char *read_all(struct config_reader *reader, FILE *file, size_t *length)
+static char *read_all(FILE *file, size_t *length, char *error)
 {
 	size_t size = FIRST_SIZE;
 	char *text = malloc(size), *larger = text;
@@ -21,36 +20,36 @@ static char *read_all(struct config_reader *reader, FILE *file, size_t *length)
 	*length = 0;
 	while (larger != NULL) {
 		*length += fread(text + *length, 1, size - *length, file);
-		if (*length < size || size > CONFIG_FILE_MAXIMUM)
+		if (*length < size || size > TEXT_FILE_MAXIMUM)
 			break;
 		size *= 2;
 		larger = realloc(text, size);
 		text = larger != NULL ? larger : text;
 	}
 	if (larger == NULL)
-		config_fail(reader, "out of memory");
+		error_line(error, TEXT_FILE_ERROR, "out of memory");
 	else if (ferror(file) && errno == EISDIR)
-		config_fail(reader, "is a directory");
+		error_line(error, TEXT_FILE_ERROR, "is a directory");
 	else if (ferror(file))
-		config_fail(reader, "cannot be read: %s", strerror(errno));
-	else if (*length > CONFIG_FILE_MAXIMUM)
-		config_fail(reader, "is larger than 16 MiB");
+		error_line(error, TEXT_FILE_ERROR, "cannot be read: %s", strerror(errno));
+	else if (*length > TEXT_FILE_MAXIMUM)
+		error_line(error, TEXT_FILE_ERROR, "is larger than 16 MiB");
 	else
 		return text;
 	free(text);
 	return NULL;
 }
 
-char *config_read_file(struct config_reader *reader, const char *path, size_t *length)
+char *text_file_read(const char *path, size_t *length, char *error)
 {
 	FILE *file = fopen(path, "re");
 	char *text;
 
 	if (!file) {
-		config_fail(reader, "cannot be opened: %s", strerror(errno));
+		error_line(error, TEXT_FILE_ERROR, "cannot be opened: %s", strerror(errno));
 		return NULL;
 	}
-	text = read_all(reader, file, length);
+	text = read_all(file, length, error);
 	fclose(file);
 	return text;
 }

@@ -7,12 +7,12 @@
 
 #include <stdbool.h>
 
-#include "config/graph.h"
+#include "fabric_files/graph.h"
 
 struct graph_node {
-	char key[CONFIG_GRAPH_NAME_SIZE]; // by which links name it
-	char name[CONFIG_GRAPH_NAME_SIZE];
-	char id[CONFIG_GRAPH_NAME_SIZE];
+	char key[FABRIC_GRAPH_NAME_SIZE]; // by which links name it
+	char name[FABRIC_GRAPH_NAME_SIZE];
+	char id[FABRIC_GRAPH_NAME_SIZE];
 	bool is_host;
 	unsigned line;    // where it appears first
 	uint32_t n_links; // from graph_draft_finish() on, as all below
@@ -30,7 +30,7 @@ struct graph_link {
 
 struct graph_draft {
 	const char *path;
-	char *error; // CONFIG_GRAPH_ERROR
+	char *error; // FABRIC_GRAPH_ERROR
 	struct graph_node *nodes;
 	uint32_t n_nodes, nodes_room;
 	struct graph_link *links;
@@ -42,14 +42,14 @@ struct graph_draft {
 __attribute__((format(printf, 3, 4))) int graph_fail(const struct graph_draft *draft, unsigned line,
 						     const char *format, ...);
 
-// The number of the node with this key; CONFIG_GRAPH_NONE: there is none.
+// The number of the node with this key; FABRIC_GRAPH_NONE: there is none.
 uint32_t graph_draft_find(const struct graph_draft *draft, const char *key);
-// Adds a node with a new key, its name and id still empty. CONFIG_GRAPH_NONE after graph_fail().
+// Adds a node with a new key, its name and id still empty. FABRIC_GRAPH_NONE after graph_fail().
 uint32_t graph_draft_add_node(struct graph_draft *draft, const char *key, unsigned line);
 int graph_draft_add_link(struct graph_draft *draft, const struct graph_link *link);
 // Checks the draft, and makes the graph of it.
 int graph_draft_finish(struct graph_draft *draft, struct sim_links links,
-		       struct config_graph *graph);
+		       struct fabric_graph *graph);
 void graph_draft_free(struct graph_draft *draft);
 
 // Each reads one kind of file into the draft.
