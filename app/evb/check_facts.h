@@ -5,7 +5,7 @@
 // a line of the section that `evb check` prints, and an object of its list in `evb check --json`.
 #pragma once
 
-#include "appliance/plan.h"
+#include "plan/plan.h"
 
 #define CHECK_FACT_SIZE 512
 

@@ -6,7 +6,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "appliance/plan.h"
+#include "plan/plan.h"
 
 // The plan as an object, for the caller to delete; NULL if memory ran out.
 cJSON *check_json(const struct plan *plan);

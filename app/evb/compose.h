@@ -11,9 +11,9 @@
 
 #include <cjson/cJSON.h>
 
-#include "appliance/plan.h"
 #include "arguments.h"
 #include "config/config.h"
+#include "plan/plan.h"
 #include "session.h"
 
 // Loads a configuration and makes its plan. Returns 0, or -1 after one line on stderr. The caller

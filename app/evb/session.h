@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "appliance/plan.h"
+#include "plan/plan.h"
 
 struct session_options {
 	double duration;        // seconds; 0: until the run ends or a signal arrives

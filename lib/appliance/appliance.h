@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "appliance/plan.h"
 #include "evring/evring.h"
 #include "node/control_role.h"
 #include "packet/admission.h"
@@ -22,6 +21,7 @@
 #include "pipeline/lcore.h"
 #include "pipeline/link.h"
 #include "pipeline/role.h"
+#include "plan/plan.h"
 #include "port/eal.h"
 #include "port/port.h"
 #include "rdma/roce_handler.h"

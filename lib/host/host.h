@@ -6,9 +6,9 @@
 // does that. Control thread; DPDK need not be started.
 #pragma once
 
-#include "appliance/plan.h"
 #include "host/report.h"
 #include "host/system.h"
+#include "plan/plan.h"
 
 // Judges all stages. plan: NULL describes the host without a judgement.
 void host_check(const struct host_system *system, const struct plan *plan,

@@ -7,10 +7,10 @@
 
 #include <sys/types.h>
 
-#include "appliance/plan.h"
 #include "evring/evring.h"
 #include "host/report.h"
 #include "host/system.h"
+#include "plan/plan.h"
 #include "sysfs/cpu_list.h"
 #include "sysfs/file.h"
 #include "sysfs/hugepages.h"

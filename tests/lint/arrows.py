@@ -18,7 +18,7 @@ LAYERS = [
     ["top", "web", "host"],
     ["telemetry"],
     ["appliance", "sender", "simulation"],
-    ["sim_system", "fabric_files"],
+    ["sim_system", "fabric_files", "plan"],
     ["config"],
     ["node"],
     ["rdma"],
@@ -33,7 +33,7 @@ LAYERS = [
 ]
 
 # config.h is for those who turn a configuration into parameters; all others get the parameters.
-CONFIG_READERS = {"app", "appliance", "config", "sender", "sim_system"}
+CONFIG_READERS = {"app", "appliance", "config", "plan", "sender", "sim_system"}
 
 PAGE = "docs/architecture.md"
 BEGIN, END = "```rooms\n", "```\n"

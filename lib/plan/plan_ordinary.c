@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // Ordinary memory: what is allocated neither by DPDK nor as a file in shared memory.
-#include "appliance/plan.h"
+#include "plan/plan.h"
 
 #include <rte_common.h>
 

@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // The stores that other processes or boards fill: how much they hold, and what a spill needs.
-#include "appliance/plan.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // Which role runs on which CPU.
-#include "appliance/plan.h"
+#include "plan/plan.h"
 
 #include <numa.h>
 #include <sched.h>

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "appliance/plan.h"
+#include "plan/plan.h"
 
 #define MIB (1024u * 1024u)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "appliance/plan.h"
+#include "plan/plan.h"
 
 #include <stdarg.h>
 #include <string.h>
