@@ -109,7 +109,7 @@ def stop(system, eyes, node, seconds):
     before, manager = eyes.losses(), manager_of(system)
     process = system.processes[node]
     process.signal(signal.SIGSTOP)
-    time.sleep(seconds)
+    time.sleep(seconds)  # for which the process is away
     process.signal(signal.SIGCONT)
     slowest = finished(system)
     return eyes.losses() - before, slowest, manager_of(system) != manager

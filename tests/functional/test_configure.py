@@ -77,6 +77,13 @@ def check_wrong_files(changed, configuration):
     changed.refuse(changed.work.path("missing.json"), "cannot be opened")
 
 
+def check_stranger(system, node):
+    """A process of the node that has the file of before is refused."""
+    refused = system.launch(node)
+    check_equal(refused.finish().status, 1, refused.describe())
+    check("its configuration is not the manager's" in refused.errors(), refused.describe())
+
+
 def test_three_configurations():
     """Runs 11, 12 and 13 have one each, and are exact; wrong files between them change nothing. Node b
     dies behind run 12: its next process needs the file of the others."""
@@ -105,9 +112,7 @@ def test_three_configurations():
             taken = changed.configure(second, 12)
             run_to_the_end(system, 12)
             system.processes["b"].kill()
-            refused = system.launch("b")
-            check_equal(refused.finish().status, 1, refused.describe())
-            check("its configuration is not the manager's" in refused.errors(), refused.describe())
+            check_stranger(system, "b")
             system.file = taken
             system.start("b")
             wait_until_ready(system, 13)
@@ -164,9 +169,7 @@ def test_elected():
             system.nodes.remove("a")
             wait_until_ready(system, 12)
             system.wait_for(lambda status: "system" in status, "b is in office", "b")
-            refused = system.launch("a")
-            check_equal(refused.finish().status, 1, refused.describe())
-            check("its configuration is not the manager's" in refused.errors(), refused.describe())
+            check_stranger(system, "a")
             system.nodes.insert(0, "a")
             system.file = taken
             system.start("a")

@@ -7,13 +7,6 @@
 #define BYTES 1250u
 #define S     UINT64_C(100000) // ps, of 1250 bytes at 100 Gb/s
 
-static bool begin_switch(struct network *network, uint32_t n_hosts)
-{
-	return sim_topology_switch(&network->topology, n_hosts, (struct sim_links){ 100 * GBIT, 0 },
-				   network->error) &&
-	       network_begin(network);
-}
-
 static void flood(struct network *network, uint32_t from, uint32_t to)
 {
 	network_send(
@@ -35,7 +28,7 @@ static bool weighted_shares(char message[LAW_MESSAGE])
 	network.parameters.weights[1] = 3;
 	network.parameters.flow_control = SIM_NO_FLOW_CONTROL;
 	network.parameters.queue = 10 * BYTES;
-	holds = begin_switch(&network, 3);
+	holds = network_begin_switch(&network, 3, 0);
 	if (holds)
 		flood(&network, 1, 0);
 	holds = holds && sim_run(network.engine, 1002 * S) &&
@@ -73,7 +66,7 @@ static bool thresholds(double alpha, unsigned n, char message[LAW_MESSAGE])
 	network.parameters.flow_control = SIM_NO_FLOW_CONTROL;
 	network.parameters.shared_buffer = (uint64_t)buffer * BYTES;
 	network.parameters.alpha = alpha;
-	holds = begin_switch(&network, 3 * n);
+	holds = network_begin_switch(&network, 3 * n, 0);
 	for (uint32_t i = 0; holds && i < n; i++) {
 		flood(&network, 3 * i + 1, 3 * i);
 		flood(&network, 3 * i + 2, 3 * i);
@@ -110,7 +103,7 @@ static bool shared_pauses(char message[LAW_MESSAGE])
 	network.parameters.xoff = 20 * BYTES; // ends a pause 10 packets below the threshold
 	network.parameters.xon = 10 * BYTES;
 	network.parameters.headroom = 4 * BYTES;
-	holds = begin_switch(&network, n + 1);
+	holds = network_begin_switch(&network, n + 1, 0);
 	for (uint32_t i = 0; holds && i < n; i++)
 		flood(&network, i + 1, 0);
 	holds = holds && sim_run(network.engine, 5000 * S) &&

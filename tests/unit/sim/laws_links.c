@@ -11,13 +11,6 @@
 #define CABLE    UINT64_C(1000000)
 #define RESPONSE UINT64_C(200000)
 
-static bool begin_three(struct network *network, uint64_t cable)
-{
-	return sim_topology_switch(&network->topology, 3, (struct sim_links){ 100 * GBIT, cable },
-				   network->error) &&
-	       network_begin(network);
-}
-
 static void pause_by(struct network *network, uint32_t host, uint16_t quanta)
 {
 	const uint16_t all[SIM_MAX_PRIORITIES] = { quanta };
@@ -39,7 +32,7 @@ static bool overrun(struct network *network, uint64_t headroom, bool reverse)
 	network->parameters.xon = 5 * BYTES;
 	network->parameters.headroom = headroom;
 	network->parameters.pause_response = RESPONSE;
-	ok = begin_three(network, CABLE);
+	ok = network_begin_switch(network, 3, CABLE);
 	if (!ok)
 		return false;
 	pause_by(network, 2, 65535);
@@ -91,7 +84,7 @@ static bool pause_time(char message[LAW_MESSAGE])
 
 	network_init(&network);
 	network.parameters.pause_response = RESPONSE;
-	holds = begin_three(&network, CABLE);
+	holds = network_begin_switch(&network, 3, CABLE);
 	if (holds)
 		pause_by(&network, 2, (uint16_t)quanta);
 	holds =
@@ -118,7 +111,7 @@ static bool pause_repeated(char message[LAW_MESSAGE])
 	network.parameters.pause_quanta = 500; // 2.56 us
 	network.parameters.xoff = 10 * BYTES;
 	network.parameters.xon = 5 * BYTES;
-	holds = begin_three(&network, 0);
+	holds = network_begin_switch(&network, 3, 0);
 	for (unsigned i = 0; holds && i < 10; i++) {
 		pause_by(&network, 2, 65535); // 335 us
 		if (i == 0)
@@ -144,7 +137,7 @@ static bool credits(char message[LAW_MESSAGE])
 	network_init(&network);
 	network.parameters.flow_control = SIM_CREDITS;
 	network.parameters.credit_buffer = k * BYTES;
-	holds = begin_three(&network, CABLE);
+	holds = network_begin_switch(&network, 3, CABLE);
 	if (holds)
 		network_send(&network, 0,
 			     (struct network_host){

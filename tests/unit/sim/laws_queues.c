@@ -162,9 +162,7 @@ static bool incast_with(enum sim_flow_control flow_control, char message[LAW_MES
 	network.parameters.xon = 15 * BYTES;
 	network.parameters.headroom = 10 * BYTES;
 	network.parameters.credit_buffer = 20 * BYTES;
-	holds = sim_topology_switch(&network.topology, (uint32_t)n + 1,
-				    (struct sim_links){ 100 * GBIT, cable }, network.error) &&
-		network_begin(&network);
+	holds = network_begin_switch(&network, (uint32_t)n + 1, cable);
 	for (uint32_t host = 1; holds && host <= n; host++)
 		network_send(&network, host, (struct network_host){ .left = m, .bytes = BYTES });
 	holds = holds && sim_run(network.engine, SIM_NEVER) &&

@@ -19,9 +19,7 @@ static bool saturate(struct network *network, enum sim_switch_kind kind, uint32_
 	network->parameters.kind = kind;
 	network->parameters.flow_control = SIM_NO_FLOW_CONTROL;
 	network->parameters.queue = 40 * n_ports * BYTES;
-	ok = sim_topology_switch(&network->topology, n_ports, (struct sim_links){ 100 * GBIT, 0 },
-				 network->error) &&
-	     network_begin(network);
+	ok = network_begin_switch(network, n_ports, 0);
 	for (uint32_t host = 0; ok && host < n_ports; host++)
 		network_send(network, host,
 			     (struct network_host){ .left = NETWORK_FOREVER,
@@ -72,9 +70,7 @@ static bool round_robin(char message[LAW_MESSAGE])
 	network.parameters.kind = SIM_VIRTUAL_OUTPUT_QUEUED;
 	network.parameters.flow_control = SIM_NO_FLOW_CONTROL;
 	network.parameters.queue = 10 * BYTES;
-	holds = sim_topology_switch(&network.topology, 8, (struct sim_links){ 100 * GBIT, 0 },
-				    network.error) &&
-		network_begin(&network);
+	holds = network_begin_switch(&network, 8, 0);
 	for (uint32_t host = 1; holds && host < 8; host++)
 		network_send(&network, host,
 			     (struct network_host){ .left = NETWORK_FOREVER, .bytes = BYTES });
@@ -97,9 +93,7 @@ static bool round_robin_of_priorities(char message[LAW_MESSAGE])
 	network.parameters.arbitration = SIM_ROUND_ROBIN;
 	network.parameters.flow_control = SIM_NO_FLOW_CONTROL;
 	network.parameters.queue = 10 * BYTES;
-	holds = sim_topology_switch(&network.topology, 3, (struct sim_links){ 100 * GBIT, 0 },
-				    network.error) &&
-		network_begin(&network);
+	holds = network_begin_switch(&network, 3, 0);
 	for (uint32_t host = 1; holds && host < 3; host++)
 		network_send(&network, host,
 			     (struct network_host){
@@ -204,9 +198,7 @@ static bool red(char message[LAW_MESSAGE])
 	network.parameters.red_share = 0.2;
 	for (unsigned i = 0; i < n; i++)
 		expected += i >= 15 ? 1 : i > 5 ? (i - 5) / 10.0 * 0.2 : 0;
-	holds = sim_topology_switch(&network.topology, n + 1, (struct sim_links){ 100 * GBIT, 0 },
-				    network.error) &&
-		network_begin(&network);
+	holds = network_begin_switch(&network, n + 1, 0);
 	for (unsigned burst = 0; holds && burst < bursts; burst++) {
 		for (uint32_t host = 1; host <= n; host++)
 			network_send(

@@ -115,6 +115,13 @@ bool network_begin(struct network *network)
 	return network->fabric != NULL;
 }
 
+bool network_begin_switch(struct network *network, uint32_t n_hosts, uint64_t cable)
+{
+	return sim_topology_switch(&network->topology, n_hosts,
+				   (struct sim_links){ 100 * GBIT, cable }, network->error) &&
+	       network_begin(network);
+}
+
 void network_end(struct network *network)
 {
 	sim_fabric_destroy(network->fabric);

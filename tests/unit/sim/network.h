@@ -51,6 +51,8 @@ struct network {
 void network_init(struct network *network);
 // Makes the fabric of the topology and the parameters as they are.
 bool network_begin(struct network *network);
+// The same with one switch, links of 100 Gb/s, and cables of so many ps.
+bool network_begin_switch(struct network *network, uint32_t n_hosts, uint64_t cable);
 void network_end(struct network *network);
 
 // The host begins to send, now.

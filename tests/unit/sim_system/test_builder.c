@@ -82,6 +82,13 @@ static void grant(struct setup *setup, uint64_t event)
 	assert_true(sim_builder_message(&setup->builder, &message, setup->now));
 }
 
+static void open_with_grants(struct setup *setup, uint64_t n)
+{
+	open_setup(setup);
+	for (uint64_t event = 0; event < n; event++)
+		grant(setup, event);
+}
+
 static void send(struct setup *setup, uint64_t event, uint16_t source)
 {
 	const uint32_t number = pool_take(&setup->segments);
@@ -127,17 +134,13 @@ static void lost_event__waits_for_all_sources_that_take_part(void **state)
 	struct setup setup;
 
 	(void)state;
-	open_setup(&setup);
-	grant(&setup, 0);
-	grant(&setup, 1);
+	open_with_grants(&setup, 2);
 	send(&setup, 1, 0);
 	pass(&setup, 2 * DEADLINE);
 	assert_int_equal(setup.closed[1], MS + DEADLINE);
 	assert_int_equal(setup.closed[0], NEVER);
 	close_setup(&setup);
-	open_setup(&setup);
-	grant(&setup, 0);
-	grant(&setup, 1);
+	open_with_grants(&setup, 2);
 	assert_true(sim_builder_message(&setup.builder, &absent, setup.now));
 	send(&setup, 1, 0);
 	pass(&setup, 2 * DEADLINE);
@@ -151,9 +154,7 @@ static void data_that_is_late__has_the_deadline_of_its_first_segment(void **stat
 	struct setup setup;
 
 	(void)state;
-	open_setup(&setup);
-	grant(&setup, 0);
-	grant(&setup, 1);
+	open_with_grants(&setup, 2);
 	send(&setup, 1, 0);
 	send(&setup, 1, 1);
 	pass(&setup, DEADLINE - 100 * MS);
