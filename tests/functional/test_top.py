@@ -35,7 +35,7 @@ class Terminal:
             "trap : INT\n",  # for the command, not the shell
             "stty -a > before\n",
             command, "\necho ended with $?\n",
-            "stty -a > after\n",
+            "stty -a > whole && mv whole after\n",
             "exec cat\n")))
         self._directory = work.directory
         self._size = (columns, rows)
@@ -84,6 +84,9 @@ class Terminal:
 
     def wait_until(self, predicate, what, timeout=evbtest.PATIENCE_S):
         evbtest.wait_until(predicate, what, timeout, self.screen)
+
+    def has(self, name):
+        return os.path.exists(os.path.join(self._directory, name))
 
     def file(self, name):
         with open(os.path.join(self._directory, name), encoding="ascii") as file:
@@ -275,7 +278,7 @@ def test_nobody():
 
 def check_sane(terminal):
     terminal.wait_for(r"^ended with 0$")
-    terminal.wait_until(lambda: terminal.file("after"), "through with stty")
+    terminal.wait_until(lambda: terminal.has("after"), "through with stty")
     check_equal(terminal.file("after"), terminal.file("before"), "settings of the terminal")
     check_equal((terminal.state("alternate_on"), terminal.state("cursor_flag")), ("0", "1"),
                 "alternate screen, cursor")
