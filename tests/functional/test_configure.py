@@ -142,15 +142,20 @@ def test_node_away():
                 process.kill()
 
 
+def elected(work):
+    """Two of three nodes can be the manager. Neither takes over because the other one waits for the CPU."""
+    configuration = several(work)
+    configuration["nodes"][1]["manager"] = True
+    configuration["event_manager"]["heartbeat_timeout"] = "2s"
+    return configuration
+
+
 def test_elected():
     """The manager is elected: all nodes take another file, whoever is in office. A file that a node
     refuses is forgotten by the others: a process that has it changes nothing. A node that was not
     there is refused with the file of before."""
     with evbtest.Workspace() as work:
-        first = several(work)
-        first["nodes"][1]["manager"] = True
-        # No node takes over because the other one waits for the CPU.
-        first["event_manager"]["heartbeat_timeout"] = "2s"
+        first = elected(work)
         second = with_generators(first, events=PUSHED, rate=200)
         third = with_generators(appliance.merged(first, {"event_manager": {"mode": "pull"}}),
                                 events=PULLED, rate=150)
@@ -179,6 +184,47 @@ def test_elected():
             for run, events in expected.items():
                 check_run(work, system, run, events)
             end_all(system)
+
+
+def killed_in_the_change(system, file, node):
+    """The manager's process dies in the change to a file: when this node has begun to use it. Returns the
+    file of the two that remain."""
+    begun = f"the next run is that of {file}"
+    with system.launch_ctl("configure", file) as command:
+        while begun not in system.processes[node].errors():
+            check(command.running() or command.status == 0, command.describe())
+        system.processes["a"].kill()
+    system.nodes.remove("a")
+    # A manager registers nodes with its own file only.
+    system.wait_for(lambda status: "system" in status and all(
+        node["registered"] and not node["lost"] for node in status["system"]["nodes"][1:]),
+        "b is in office, for itself and c", "b")
+    have = [begun in system.processes[other].errors() for other in ("b", "c")]
+    check(have[0] == have[1], f"who has the file of b and c: {have}")
+    check(node != "b" or have[0], "b and c have gone back to the file of before")
+    return file if have[0] else system.file
+
+
+def test_manager_dies_in_the_change():
+    """The others have one file, whichever; the next process of the manager's node takes part with it, and
+    the run is exact."""
+    for node in ("a", "b"):
+        with evbtest.Workspace() as work:
+            first = elected(work)
+            second = with_generators(first, events=PUSHED, rate=200)
+            with cluster.System(work, first) as system:
+                system.start()
+                wait_until_ready(system, 11)
+                files = {system.file: (first, COUNT)}
+                new = Changed(work, system, None).write(second)
+                files[new] = (second, PUSHED)
+                system.file = killed_in_the_change(system, new, node)
+                system.nodes.insert(0, "a")
+                system.start("a")
+                wait_until_ready(system, 11)
+                run_to_the_end(system, 11)
+                check_run(work, system, 11, all_sent(work, *files[system.file]))
+                end_all(system)
 
 
 def test_fixed():
