@@ -3,7 +3,6 @@
 """The chain of chain.py: the systems of configs/farm.json and configs/farm-filter.json with the data
 of the LHCb file, the processes around them, and what kills and replaces each of them."""
 
-import contextlib
 import glob
 import itertools
 import os
@@ -191,10 +190,11 @@ def missing(name, states):
     return f"{in_doubt} builders in doubt" if in_doubt else ""
 
 
-class Chain:
+class Chain(evbtest.Fixture):
     """Context manager: both systems, the consumers, and two players, or boards that send by UDP."""
 
     def __init__(self, work, mode, n_sources=40, rate=0, events=None, seed=1, boards=False):
+        super().__init__()
         self.work = work
         self.recording = Recording(work, n_sources)
         one, slot = first_stage(work, self.recording, mode, rate)
@@ -214,19 +214,10 @@ class Chain:
         self.events = None
         self.played = None  # when the last event was played
         self._end_file = work.path("end")
-        self._stack = contextlib.ExitStack()
         if events:
             self.end_at(events)
 
-    def __enter__(self):
-        try:
-            self._start()
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
-    def _start(self):
+    def _make(self):
         for system in (self.first, self.second):
             self._stack.enter_context(system)
         systems = self.second, self.first
@@ -242,9 +233,6 @@ class Chain:
             return
         for node in READOUTS:
             self.play(node)
-
-    def __exit__(self, *_):
-        self._stack.close()
 
     def _listen(self, kind, system, node):
         life = kind(self, system, node)

@@ -240,6 +240,27 @@ def leftovers(name):
             for path in glob.glob(os.path.join(folder, f"*{glob.escape(name)}*"))]
 
 
+class Fixture:
+    """Context manager: what _make() makes goes with self._stack, also if _make() fails halfway."""
+
+    def __init__(self):
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        try:
+            self._make()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def _make(self):
+        raise NotImplementedError
+
+
 class Workspace:
     """A temporary folder, names for appliances, and the end of everything started in it."""
 

@@ -144,27 +144,23 @@ def _make_namespace(stack, letter, device):
     return namespace
 
 
-class Network:
+class _Namespaces(evbtest.Fixture):
+    """Namespaces, devices and what else goes with them."""
+
+    def __enter__(self):
+        evbtest.need_root()
+        _sweep()
+        return super().__enter__()
+
+
+class Network(_Namespaces):
     """Context manager: makes the pair, removes it with everything in it."""
 
     def __init__(self, mtu=1500, checksum_offload=False):
         self._mtu = mtu
         self._checksum_offload = checksum_offload
-        self._stack = contextlib.ExitStack()
+        super().__init__()
         self.host = self.evb = None
-
-    def __enter__(self):
-        evbtest.need_root()
-        _sweep()
-        try:
-            self._make()
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self._stack.close()
 
     def _make(self):
         self.host = _make_namespace(self._stack, "a", "veth-a")
@@ -179,7 +175,7 @@ class Network:
             _ip("-n", namespace.name, "link", "set", namespace.device, "up")
 
 
-class Bridge:
+class Bridge(_Namespaces):
     """Context manager: makes the bridge and the nodes' namespaces, removes them with everything in
     them.
 
@@ -190,22 +186,9 @@ class Bridge:
     def __init__(self, devices, prefix=""):
         self._devices = devices
         self._prefix = prefix
-        self._stack = contextlib.ExitStack()
+        super().__init__()
         self.nodes = {}
         self.bridge = None
-
-    def __enter__(self):
-        evbtest.need_root()
-        _sweep()
-        try:
-            self._make()
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self._stack.close()
 
     def port(self, node):
         """The bridge's device at the other end of a node's."""
@@ -235,27 +218,14 @@ def join(a, a_device, b, b_device, address, mtu=1500):
         _ip("-n", namespace.name, "link", "set", device, "up")
 
 
-class Pair:
+class Pair(_Namespaces):
     """Context manager: the namespaces of two nodes, joined by one veth pair, so that what a bridge
     does not pass on (pause frames) gets through. devices and `nodes` as of Bridge."""
 
     def __init__(self, devices):
         self._devices = devices
-        self._stack = contextlib.ExitStack()
+        super().__init__()
         self.nodes = {}
-
-    def __enter__(self):
-        evbtest.need_root()
-        _sweep()
-        try:
-            self._make()
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self._stack.close()
 
     def _make(self):
         ends = []

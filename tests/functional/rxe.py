@@ -40,11 +40,11 @@ def _missing_packages():
     return sorted(set(PACKAGES) - installed)
 
 
-class Guest:
+class Guest(evbtest.Fixture):
     """Context manager: the namespace, the bridge and the machine. Made once, for all tests."""
 
     def __init__(self):
-        self._stack = contextlib.ExitStack()
+        super().__init__()
         self._tool = None
         self._name = f"evbtest-{os.getpid()}"
         self._environment = dict(os.environ)
@@ -61,15 +61,7 @@ class Guest:
         built = self._run("build")
         if built.returncode != 0:
             skip(f"no image of the machine can be made here: {built.stderr.strip()[-300:]}")
-        try:
-            self._make()
-        except BaseException:
-            self._stack.close()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self._stack.close()
+        return super().__enter__()
 
     def _run(self, *arguments, timeout=COMMAND_S, **options):
         return subprocess.run([self._tool, "--name", self._name, *arguments],
