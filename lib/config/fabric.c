@@ -192,12 +192,15 @@ static const struct config_key fabric_keys[] = {
 	  .help = "Its distribution." },
 	{ .name = "host_delay_times", TEXT_OR_EMPTY, FIELD(config_fabric, host_delay_times),
 	  .help = "histogram: file of times and weights, scaled to host_delay if that is not 0." },
-	{ .name = "flow_control", WORDS("none", "pfc", "credits"),
+	{ .name = "flow_control", WORDS("none", "pfc", "credits", "retry"),
 	  FIELD(config_fabric, flow_control), .standard = "pfc",
-	  .help = "none: full queues lose frames; credits: as InfiniBand." },
+	  .help = "none: full queues lose frames; credits: as InfiniBand; retry: as SCI." },
 	{ .name = "buffer", WHOLE(SIZE), RANGE(64, GIB), FIELD(config_fabric, buffer),
 	  .standard = "256KiB",
-	  .help = "none: of a queue; credits: of an input port." },
+	  .help = "none: of a queue; credits, retry: of an input port." },
+	{ .name = "retry_time", WHOLE(TIME), RANGE(0, SECOND), FIELD(config_fabric, retry_time_ns),
+	  .standard = "1us",
+	  .help = "retry: from the response that refuses a frame until it is queued again." },
 	{ .name = "shared_buffer", WHOLE(SIZE), RANGE(0, 16 * GIB),
 	  FIELD(config_fabric, shared_buffer), .standard = "0",
 	  .help = "Of a switch, for all ports; 0: each queue has buffer, or its xoff." },
@@ -334,7 +337,7 @@ static int check_traffic(struct config_reader *reader, const struct config_fabri
 	if (traffic->kind == SIM_TRAFFIC_DAQPIPE && fabric->flow_control == SIM_NO_FLOW_CONTROL)
 		return config_fail(config_at(reader, "fabric.traffic.kind"),
 				   "daqpipe repeats nothing that is lost: it needs flow_control "
-				   "pfc or credits");
+				   "pfc, credits or retry");
 	if (traffic->kind == SIM_TRAFFIC_DAQPIPE && fabric->loss > 0)
 		return config_fail(config_at(reader, "fabric.loss"),
 				   "daqpipe repeats nothing that is lost");
@@ -383,7 +386,7 @@ static int check_buffers(struct config_reader *reader, const struct config_fabri
 		return config_fail(config_at(reader, "fabric.buffer"), "has no room for a frame");
 	if (fabric->shared_buffer == 0)
 		return 0;
-	if (fabric->flow_control == SIM_CREDITS)
+	if (fabric->flow_control != SIM_NO_FLOW_CONTROL && fabric->flow_control != SIM_PFC)
 		return config_fail(config_at(reader, "fabric.shared_buffer"),
 				   "is for flow_control none and pfc");
 	if (fabric->shared_buffer < fabric->frame)

@@ -72,7 +72,8 @@ struct config_fabric {
 	enum sim_law_kind host_delay_law;
 	char host_delay_times[EVB_PATH_SIZE]; // as `graph`, of a histogram
 	enum sim_flow_control flow_control;
-	uint64_t buffer;        // without flow control: of a queue; credits: of an input port
+	uint64_t buffer; // without flow control: of a queue; credits, retry: of an input port
+	uint64_t retry_time_ns;
 	uint64_t shared_buffer; // of a switch; 0: none
 	double alpha;           // of its dynamic thresholds
 	double loss;            // probability per frame and link

@@ -28,6 +28,9 @@ static bool waits(const struct sim_fabric *fabric, uint32_t number, unsigned pri
 	const struct sim_sender *port = &fabric->ports[number];
 	uint64_t bytes = sim_queue_at(fabric, number, priority)->bytes;
 
+	// Of a port that was refused, all packets may be on the link.
+	if (sim_has_copies(fabric, number, priority))
+		return (port->starved >> priority & 1) != 0;
 	if (port->is_sending && port->sending.priority == priority)
 		bytes -= port->sending.bytes;
 	if (bytes == 0 || !port->peer_is_switch || !sim_is_lossless(fabric, priority))
@@ -44,10 +47,26 @@ static bool stays_full(const struct search *search, uint32_t port, unsigned prio
 	const uint32_t peer = search->fabric->ports[port].peer;
 	const uint64_t stuck = search->stuck[place(search, peer, priority)];
 
-	if (p->flow_control == SIM_CREDITS)
-		return stuck + sim_flow_at(search->fabric, port, priority)->lacks >
-		       p->credit_buffer;
+	if (p->flow_control == SIM_CREDITS || p->flow_control == SIM_RETRY)
+		return stuck + sim_flow_at(search->fabric, port, priority)->lacks > p->input_buffer;
 	return stuck > sim_xon(search->fabric, peer);
+}
+
+// Packets on a link, and those that were refused, are in no list, and still in the buffer of their
+// sender.
+static void count_copies(struct search *search)
+{
+	const struct sim_fabric *fabric = search->fabric;
+
+	for (uint32_t i = 0; i < fabric->used; i++) {
+		const struct sim_packet *packet = &fabric->packets[i];
+
+		if (packet->bytes == 0 || packet->from == SIM_NONE ||
+		    !search->blocked[place(search, packet->port, packet->priority)])
+			continue;
+		search->stuck[place(search, packet->from, packet->priority)] += packet->bytes;
+		search->next[place(search, packet->from, packet->priority)] = packet->port;
+	}
 }
 
 static void count_stuck(struct search *search)
@@ -57,6 +76,10 @@ static void count_stuck(struct search *search)
 
 	for (uint32_t i = 0; i < n_places; i++)
 		search->stuck[i] = 0;
+	if (fabric->retries != NULL) {
+		count_copies(search);
+		return;
+	}
 	if (fabric->crossbars != NULL) {
 		sim_crossbar_stuck(fabric, search->blocked, search->stuck, search->next);
 		return;

@@ -27,7 +27,7 @@ struct sim_fabric_parameters sim_fabric_defaults(void)
 		.pause_quanta = 65535,
 		.pause_bytes = 64,
 		.lossless = 1,
-		.credit_buffer = 65536,
+		.input_buffer = 65536,
 		.alpha = 1,
 		.max_packets = 1u << 20,
 	};
@@ -53,7 +53,9 @@ static const char *check_shares(const struct sim_fabric_parameters *p)
 		return "shared_buffer is above 16 GiB";
 	if (!(p->alpha > 0 && p->alpha <= SIM_MAX_ALPHA))
 		return "alpha is not above 0 and at most 64";
-	return p->flow_control == SIM_CREDITS ? "shared_buffer is not for credits" : NULL;
+	return p->flow_control == SIM_CREDITS || p->flow_control == SIM_RETRY
+		   ? "shared_buffer is not for credits and retry"
+		   : NULL;
 }
 
 static const char *check_flow_control(const struct sim_fabric_parameters *p)
@@ -66,8 +68,9 @@ static const char *check_flow_control(const struct sim_fabric_parameters *p)
 		return "pause_quanta is 0: expected 1 to 65535";
 	if (p->pause_bytes == 0)
 		return "pause_bytes is 0: expected 64, the size of a pause frame";
-	if (p->flow_control == SIM_CREDITS && p->credit_buffer == 0)
-		return "credit_buffer is 0: expected at least one packet";
+	if ((p->flow_control == SIM_CREDITS || p->flow_control == SIM_RETRY) &&
+	    p->input_buffer == 0)
+		return "input_buffer is 0: expected at least one packet";
 	return NULL;
 }
 
@@ -75,7 +78,7 @@ static const char *check_flow_control(const struct sim_fabric_parameters *p)
 static const char *check(const struct sim_fabric_parameters *p, const struct sim_topology *topology)
 {
 	if (p->kind > SIM_INPUT_FIFO || p->forwarding > SIM_CUT_THROUGH ||
-	    p->arbitration > SIM_WEIGHTED || p->flow_control > SIM_CREDITS ||
+	    p->arbitration > SIM_WEIGHTED || p->flow_control > SIM_RETRY ||
 	    p->paths > SIM_DIMENSION_ORDER || p->choice > SIM_ADAPTIVE)
 		return "an unknown kind of switch, flow control or routing";
 	if (p->n_priorities < 1 || p->n_priorities > SIM_MAX_PRIORITIES)
@@ -87,7 +90,7 @@ static const char *check(const struct sim_fabric_parameters *p, const struct sim
 	if (p->burst > SIM_MAX_BURST)
 		return "burst is above 16 MiB";
 	if (p->switch_delay > SIM_SECOND || p->host_delay > SIM_SECOND ||
-	    p->pause_response > SIM_SECOND)
+	    p->pause_response > SIM_SECOND || p->retry_time > SIM_SECOND)
 		return "a delay is above 1 s";
 	if (p->paths == SIM_DIMENSION_ORDER && topology->n_dimensions == 0)
 		return "paths in dimension order: expected a torus";
@@ -207,6 +210,8 @@ static void add_handlers(struct sim_fabric *fabric)
 		[SIM_PAUSE_ENDS] = sim_pause_ends,
 		[SIM_REPEATS_PAUSE] = sim_repeats_pause,
 		[SIM_CREDIT] = sim_credit,
+		[SIM_COPY_FREED] = sim_copy_freed,
+		[SIM_REPEATS] = sim_repeats,
 		[SIM_ARBITRATES] = sim_arbitrates,
 		[SIM_LOOKS_FOR_DEADLOCK] = sim_looks_for_deadlock,
 	};
@@ -217,6 +222,26 @@ static void add_handlers(struct sim_fabric *fabric)
 			   sizeof(*fabric->packets));
 	sim_engine_touches(fabric->engine, fabric->handlers[SIM_PORT_SENT], fabric->ports,
 			   sizeof(*fabric->ports));
+}
+
+// Allocates what some parameters need. False: no memory.
+static bool allocate_options(struct sim_fabric *fabric)
+{
+	struct sim_fabric_parameters *p = &fabric->parameters;
+	const bool is_weighted = p->arbitration == SIM_WEIGHTED,
+		   is_retry = p->flow_control == SIM_RETRY;
+	const bool has_law = p->host_law.kind != SIM_LAW_FIXED;
+
+	if (is_weighted)
+		fabric->shares = allocate(fabric, fabric->n_ports, sizeof(*fabric->shares));
+	if (is_retry)
+		fabric->retries = allocate(fabric, fabric->n_ports, sizeof(*fabric->retries));
+	if (has_law) {
+		p->host_delay = 0;
+		fabric->delivered = allocate(fabric, fabric->n_hosts, sizeof(*fabric->delivered));
+	}
+	return sim_shared_create(fabric) && (!is_weighted || fabric->shares != NULL) &&
+	       (!is_retry || fabric->retries != NULL) && (!has_law || fabric->delivered != NULL);
 }
 
 // Allocates the memory of the fabric. That for packets is used only for packets that exist.
@@ -240,24 +265,12 @@ static bool allocate_all(struct sim_fabric *fabric, const struct sim_topology *t
 			 n_nodes, topology->n_links);
 		return false;
 	}
-	if (fabric->parameters.arbitration == SIM_WEIGHTED)
-		fabric->shares = allocate(fabric, fabric->n_ports, sizeof(*fabric->shares));
-	if (!sim_shared_create(fabric) ||
-	    (fabric->parameters.arbitration == SIM_WEIGHTED && fabric->shares == NULL)) {
+	if (!allocate_options(fabric)) {
 		snprintf(error, SIM_ERROR_SIZE, "no memory for %" PRIu32 " ports", fabric->n_ports);
 		return false;
 	}
-	if (fabric->parameters.host_law.kind != SIM_LAW_FIXED) {
-		fabric->parameters.host_delay = 0;
-		fabric->delivered = allocate(fabric, fabric->n_hosts, sizeof(*fabric->delivered));
-		if (fabric->delivered == NULL) {
-			snprintf(error, SIM_ERROR_SIZE, "no memory for %" PRIu32 " hosts",
-				 fabric->n_hosts);
-			return false;
-		}
-	}
 	for (size_t i = 0; i < n_places; i++)
-		fabric->flows[i].credits = fabric->parameters.credit_buffer;
+		fabric->flows[i].credits = fabric->parameters.input_buffer;
 	return true;
 }
 
@@ -334,6 +347,7 @@ void sim_fabric_destroy(struct sim_fabric *fabric)
 	free(fabric->delivered);
 	free(fabric->shared);
 	free(fabric->shares);
+	free(fabric->retries);
 	free(fabric->ports);
 	free(fabric->queues);
 	free(fabric->flows);

@@ -46,10 +46,11 @@ struct sim_packet {
 	uint8_t priority; // below the number of priorities
 	bool may_mark;    // ECN-capable: RED marks it
 	// The fabric fills in:
-	bool marked;   // congestion experienced
-	uint8_t hops;  // links passed
-	uint32_t next; // internal
-	uint64_t sent; // time of sim_send()
+	bool marked : 1;  // congestion experienced
+	bool refused : 1; // internal, with SIM_RETRY: by the switch that it is sent to
+	uint8_t hops;     // links passed
+	uint32_t next;    // internal
+	uint64_t sent;    // time of sim_send()
 	// Internal:
 	uint64_t queued; // time at which it was put into the queue where it is
 	uint64_t tail;   // time at which its last bit arrives where its first bit is
@@ -78,6 +79,7 @@ enum sim_flow_control {
 	SIM_NO_FLOW_CONTROL, // packets that find no room are dropped
 	SIM_PFC,             // IEEE 802.1Qbb: a switch pauses the sender of a link, per priority
 	SIM_CREDITS,         // as InfiniBand: a sender knows the room of the receiver's buffer
+	SIM_RETRY, // as SCI: a receiver without room refuses a packet, and it is sent again
 };
 
 // Between which ports a switch has the choice.
@@ -132,8 +134,8 @@ struct sim_fabric_parameters {
 	// Hahne 1998): each has at most alpha times the bytes that are free now. Without flow
 	// control it limits output queues (inputs of the input-queued kinds) instead of `queue`.
 	// With PFC a pause begins above this threshold instead of xoff, and ends xoff - xon bytes
-	// below it, when a packet leaves; headroom is apart from the buffer, per pause. Not with
-	// credits. 0: none.
+	// below it, when a packet leaves; headroom is apart from the buffer, per pause. Only
+	// without flow control and with PFC. 0: none.
 	uint64_t shared_buffer;
 	double alpha; // above 0, at most SIM_MAX_ALPHA
 
@@ -155,12 +157,21 @@ struct sim_fabric_parameters {
 	uint16_t pause_quanta;   // in each pause frame, 1 to 65535; repeated after half of the time
 	uint64_t pause_response; // ps from the arrival of a pause frame until the sender obeys
 	uint32_t pause_bytes;    // size of a pause frame: 64
-	uint8_t lossless;        // bitmap of the priorities with PFC or credits; the others drop
+	uint8_t lossless;        // bitmap of the priorities with flow control; the others drop
 
-	// Credits: size of a buffer per input port and priority, bytes; at least one packet.
-	uint64_t credit_buffer;
+	// Credits and retry: size of a buffer per input port and priority of switches, bytes; at
+	// least one packet.
+	uint64_t input_buffer;
 
-	// While a port is paused or out of credits, a deadlock is looked for in this interval, ps.
+	// Retry (IEEE 1596-1992): ps from the response that refuses a packet until it is in the
+	// queue of its sender again, behind the packets that are there. Others may overtake it. A
+	// port has a copy of a packet until the receiver has responded, in the same buffer as
+	// before. A response arrives a cable after the last bit of the packet, and takes no time of
+	// the link. What a link loses is not sent again. Hosts refuse nothing.
+	uint64_t retry_time;
+
+	// While a port is paused, out of credits or refused, a deadlock is looked for in this
+	// interval, ps.
 	uint64_t deadlock_interval; // 0: never
 
 	uint32_t max_packets; // in the fabric at a time, 1 to SIM_MAX_PACKETS
@@ -263,12 +274,18 @@ struct sim_port {
 	uint64_t packets; // sent
 	uint64_t bytes;   // sent, of frames
 	uint64_t busy;    // ps during which it sent
-	uint64_t paused;  // ps, all priorities added; with credits, those that waited for some
-	uint64_t pauses;  // pause frames received that began a pause
-	uint64_t waited;  // ps that all packets sent waited here before their first bit left
-	uint64_t marked;  // packets
+	// ps, all priorities added; with credits, those that waited for some; with retry, from a
+	// refusal until the receiver accepts a packet
+	uint64_t paused;
+	uint64_t pauses;   // pause frames received that began a pause
+	uint64_t waited;   // ps that all packets sent waited here before their first bit left
+	uint64_t marked;   // packets
+	uint64_t refused;  // packets that the receiver refused, each time counted
+	uint64_t repeated; // packets that were sent again
 	uint64_t drops[SIM_N_CAUSES];
-	uint64_t queued;     // bytes for this port now, all priorities, with the packet being sent
+	// bytes for this port now, all priorities, with the packet being sent; with retry, with
+	// those that the receiver has not accepted yet
+	uint64_t queued;
 	uint64_t queue_peak; // highest `queued` of one priority
 	uint64_t input; // bytes that came in at this end of the link and are still in the switch
 	uint64_t input_peak;       // highest `input` of one priority
@@ -297,7 +314,9 @@ uint32_t sim_dependency_cycle(const struct sim_fabric *fabric, struct sim_wait *
 struct sim_totals {
 	uint64_t sent, delivered;
 	uint64_t dropped[SIM_N_CAUSES];
-	uint64_t hops;     // transmissions of packets over links
+	uint64_t hops;     // transmissions of packets over links, those that were refused included
+	uint64_t refused;  // packets, with SIM_RETRY, each time counted
+	uint64_t repeated; // packets that were sent again
 	uint64_t pauses;   // pause frames sent by switches, ends of pauses included
 	uint64_t underway; // packets in the fabric now
 };

@@ -40,7 +40,7 @@ struct sim_sender {
 	bool peer_is_switch;
 	uint8_t backlog;     // bitmap: priorities with packets in the queues of the port
 	uint8_t paused;      // bitmap
-	uint8_t starved;     // bitmap: priorities that wait for credits
+	uint8_t starved;     // bitmap: priorities that wait for credits, or were refused last
 	uint8_t turn;        // priority that comes next
 	uint8_t pauses_due;  // bitmap: priorities for which a pause frame is to be sent
 	uint8_t holds;       // bitmap: priorities whose peer is to be paused
@@ -84,6 +84,11 @@ struct sim_share {
 	uint64_t ends[SIM_MAX_PRIORITIES];
 };
 
+// What the receiver at the other end of a port's link refused, with SIM_RETRY.
+struct sim_retries {
+	uint64_t refused, repeated; // packets
+};
+
 // The shared buffer of a switch.
 struct sim_shared {
 	uint64_t used, peak; // bytes
@@ -99,6 +104,8 @@ enum sim_kind {
 	SIM_PAUSE_ENDS,
 	SIM_REPEATS_PAUSE,
 	SIM_CREDIT,
+	SIM_COPY_FREED,
+	SIM_REPEATS,
 	SIM_ARBITRATES,
 	SIM_LOOKS_FOR_DEADLOCK,
 	SIM_N_KINDS
@@ -137,7 +144,8 @@ struct sim_fabric {
 	struct sim_shared *shared; // [n_switches]; NULL: none
 	uint64_t alpha;            // 2^-16
 	struct sim_share *shares;  // [n_ports]; NULL: not weighted
-	uint32_t n_blocked;        // ports and priorities that are paused or starved
+	struct sim_retries *retries; // [n_ports]; NULL: not SIM_RETRY
+	uint32_t n_blocked;          // ports and priorities that are paused or starved
 	bool looks_for_deadlock, has_deadlock;
 	size_t memory;
 };
@@ -166,6 +174,13 @@ static inline bool sim_is_lossless(const struct sim_fabric *fabric, unsigned pri
 {
 	return fabric->parameters.flow_control != SIM_NO_FLOW_CONTROL &&
 	       (fabric->parameters.lossless >> priority & 1) != 0;
+}
+
+// Whether the sender has a copy of each packet until the receiver has responded.
+static inline bool sim_has_copies(const struct sim_fabric *fabric, uint32_t port, unsigned priority)
+{
+	return fabric->retries != NULL && fabric->ports[port].peer_is_switch &&
+	       sim_is_lossless(fabric, priority);
 }
 
 // shares.c: counts what the port has sent last, before something else is sent.
@@ -207,6 +222,15 @@ static inline void sim_start(struct sim_fabric *fabric, uint32_t port)
 
 // Appends a packet to the queue of the port that it is for.
 void sim_enqueue(struct sim_fabric *fabric, uint32_t packet);
+// The same of one that was refused.
+void sim_repeats(void *fabric, uint32_t packet, uint32_t data);
+// The host may send again what it was refused, if its queue has room now.
+void sim_tell_room(struct sim_fabric *fabric, uint32_t host, unsigned priority);
+
+// retry.c: a packet whose sender has a copy is at a switch. The switch responds. True: the packet
+// goes on, and its sender is done with it; false: it is the sender's again.
+bool sim_responds(struct sim_fabric *fabric, uint32_t packet, bool is_lost);
+void sim_copy_freed(void *fabric, uint32_t port, uint32_t data);
 
 // flow_control.c
 // A packet entered the switch through `port`, or has left it.
@@ -230,7 +254,9 @@ uint64_t sim_xon(const struct sim_fabric *fabric, uint32_t port);
 void sim_return_credit(struct sim_fabric *fabric, uint32_t port, unsigned priority, uint32_t bytes);
 // Sends the pause frame that is due at an idle port.
 void sim_send_pause(struct sim_fabric *fabric, uint32_t port);
+// A port lacks room at the receiver for a packet of so many bytes, or does not any more.
 void sim_starves(struct sim_fabric *fabric, uint32_t port, unsigned priority, uint32_t bytes);
+void sim_starves_no_more(struct sim_fabric *fabric, uint32_t port, unsigned priority);
 void sim_pauses(void *fabric, uint32_t port, uint32_t data);
 void sim_pause_ends(void *fabric, uint32_t port, uint32_t data);
 void sim_repeats_pause(void *fabric, uint32_t port, uint32_t data);

@@ -4,7 +4,7 @@
 // Links that lose nothing. PFC (IEEE 802.1Qbb): the receiver of a link pauses the sender, per
 // priority, for a time; it repeats the pause while it lasts, and ends it early. A pause frame waits
 // for the end of the packet that is being sent in its direction. Credits: the sender counts the
-// free bytes of the receiver's buffer.
+// free bytes of the receiver's buffer. The third discipline, retry, is in retry.c.
 #include "sim/fabric_internal.h"
 
 static void trace(const struct sim_fabric *fabric, uint32_t port, bool is_blocked)
@@ -220,15 +220,14 @@ void sim_return_credit(struct sim_fabric *fabric, uint32_t number, unsigned prio
 void sim_credit(void *context, uint32_t number, uint32_t data)
 {
 	struct sim_fabric *fabric = context;
-	struct sim_sender *port = &fabric->ports[number];
+	const struct sim_sender *port = &fabric->ports[number];
 	const unsigned priority = data >> 16;
 	struct sim_flow *flow = sim_flow_at(fabric, number, priority);
 
 	flow->credits += data & 0xffff;
 	if ((port->starved >> priority & 1) == 0 || flow->credits < flow->lacks)
 		return;
-	port->starved &= (uint8_t) ~(1u << priority);
-	unblock(fabric, number, priority);
+	sim_starves_no_more(fabric, number, priority);
 	sim_start(fabric, number);
 }
 
@@ -241,4 +240,14 @@ void sim_starves(struct sim_fabric *fabric, uint32_t number, unsigned priority, 
 		return;
 	port->starved |= (uint8_t)(1u << priority);
 	block(fabric, number, priority);
+}
+
+void sim_starves_no_more(struct sim_fabric *fabric, uint32_t number, unsigned priority)
+{
+	struct sim_sender *port = &fabric->ports[number];
+
+	if ((port->starved >> priority & 1) == 0)
+		return;
+	port->starved &= (uint8_t) ~(1u << priority);
+	unblock(fabric, number, priority);
 }

@@ -21,8 +21,9 @@ static bool is_valid(const struct sim_fabric *fabric, const struct sim_packet *p
 	return packet->source < fabric->n_hosts && packet->destination < fabric->n_hosts &&
 	       packet->bytes >= 1 && packet->bytes <= SIM_MAX_PACKET_BYTES &&
 	       packet->priority < fabric->parameters.n_priorities &&
-	       (fabric->parameters.flow_control != SIM_CREDITS ||
-		packet->bytes <= fabric->parameters.credit_buffer);
+	       (fabric->parameters.flow_control < SIM_CREDITS ||
+		!sim_is_lossless(fabric, packet->priority) ||
+		packet->bytes <= fabric->parameters.input_buffer);
 }
 
 enum sim_sent sim_send(struct sim_fabric *fabric, const struct sim_packet *packet)
@@ -44,6 +45,7 @@ enum sim_sent sim_send(struct sim_fabric *fabric, const struct sim_packet *packe
 	copy = &fabric->packets[number];
 	*copy = *packet;
 	copy->marked = false;
+	copy->refused = false;
 	copy->hops = 0;
 	copy->sent = *fabric->now;
 	copy->tail = 0;
@@ -99,6 +101,10 @@ struct sim_port sim_port_view(const struct sim_fabric *fabric, uint32_t number)
 				 .marked = port->marked,
 				 .priorities_paused = port->paused };
 
+	if (fabric->retries != NULL) {
+		view.refused = fabric->retries[number].refused;
+		view.repeated = fabric->retries[number].repeated;
+	}
 	for (unsigned i = 0; i < SIM_N_CAUSES; i++)
 		view.drops[i] = port->drops[i];
 	for (unsigned i = 0; i < fabric->parameters.n_priorities; i++) {

@@ -8,6 +8,7 @@
 void sim_free_packet(struct sim_fabric *fabric, uint32_t packet)
 {
 	fabric->packets[packet].next = fabric->first_free;
+	fabric->packets[packet].bytes = 0; // tells those that exist from those that are free
 	fabric->first_free = packet;
 	fabric->totals.underway--;
 }
@@ -174,10 +175,10 @@ static void enter_switch(struct sim_fabric *fabric, uint32_t number, uint32_t no
 	sim_enqueue(fabric, number);
 }
 
-// Whether the link by which a packet came has lost it.
-static bool is_lost(struct sim_fabric *fabric, const struct sim_packet *packet)
+// Whether the link by which a packet came loses it.
+static bool loses(struct sim_fabric *fabric, const struct sim_packet *packet)
 {
-	const double loss = fabric->ports[packet->from].loss; // the same in both ports of a link
+	const double loss = fabric->ports[packet->port].loss;
 
 	return loss > 0 && random_uniform(&fabric->random) < loss;
 }
@@ -189,7 +190,7 @@ static void lose(struct sim_fabric *fabric, uint32_t number, bool is_switch)
 	if (is_switch)
 		sim_return_credit(fabric, packet->from, packet->priority, packet->bytes);
 	sim_drop(fabric, number, packet->port,
-		 fabric->ports[packet->from].loss < 1 ? SIM_DROP_RANDOM : SIM_DROP_LINK);
+		 fabric->ports[packet->port].loss < 1 ? SIM_DROP_RANDOM : SIM_DROP_LINK);
 }
 
 void sim_arrives(void *context, uint32_t number, uint32_t node)
@@ -197,9 +198,13 @@ void sim_arrives(void *context, uint32_t number, uint32_t node)
 	struct sim_fabric *fabric = context;
 	struct sim_packet *packet = &fabric->packets[number];
 	const bool is_switch = node >= fabric->n_hosts;
+	const bool is_lost = fabric->may_lose && loses(fabric, packet);
 
+	if (sim_has_copies(fabric, packet->port, packet->priority) &&
+	    !sim_responds(fabric, number, is_lost))
+		return;
 	packet->hops++;
-	if (fabric->may_lose && is_lost(fabric, packet))
+	if (is_lost)
 		lose(fabric, number, is_switch);
 	else if (is_switch)
 		enter_switch(fabric, number, node);

@@ -4,16 +4,13 @@
 // Ports: their queues, which packet goes next, and the time that it takes.
 #include "sim/fabric_internal.h"
 
-void sim_enqueue(struct sim_fabric *fabric, uint32_t number)
+static void append(struct sim_fabric *fabric, uint32_t number)
 {
 	struct sim_packet *packet = &fabric->packets[number];
 	struct sim_queue *queue = sim_queue_at(fabric, packet->port, packet->priority);
 	struct sim_sender *port = &fabric->ports[packet->port];
 
 	packet->queued = *fabric->now;
-	queue->bytes += packet->bytes;
-	if (queue->bytes > queue->peak)
-		queue->peak = queue->bytes;
 	if (fabric->crossbars != NULL && port->node >= fabric->n_hosts) {
 		sim_crossbar_enqueue(fabric, number);
 		return;
@@ -26,6 +23,23 @@ void sim_enqueue(struct sim_fabric *fabric, uint32_t number)
 	queue->last = number;
 	port->backlog |= (uint8_t)(1u << packet->priority);
 	sim_start(fabric, packet->port);
+}
+
+void sim_enqueue(struct sim_fabric *fabric, uint32_t number)
+{
+	const struct sim_packet *packet = &fabric->packets[number];
+	struct sim_queue *queue = sim_queue_at(fabric, packet->port, packet->priority);
+
+	queue->bytes += packet->bytes;
+	if (queue->bytes > queue->peak)
+		queue->peak = queue->bytes;
+	append(fabric, number);
+}
+
+void sim_repeats(void *fabric, uint32_t number, uint32_t data)
+{
+	(void)data;
+	append(fabric, number);
 }
 
 // Takes the packet that goes next from the queues of a port, where that is output-queued.
@@ -60,6 +74,13 @@ static uint64_t end_of_burst(const struct sim_fabric *fabric, struct sim_sender 
 	return port->even > now + ahead ? port->even - ahead : now;
 }
 
+static void count_repeat(struct sim_fabric *fabric, uint32_t number,
+			 const struct sim_packet *packet)
+{
+	fabric->retries[number].repeated += packet->refused;
+	fabric->totals.repeated += packet->refused;
+}
+
 _Static_assert(SIM_MAX_HOSTS + SIM_MAX_SWITCHES <= SIM_MAX_DATA, "nodes fit into an event");
 
 // Sends a packet that has left its queue.
@@ -81,7 +102,10 @@ static void transmit(struct sim_fabric *fabric, uint32_t number, uint32_t packet
 		arrives = now + sim_wire_time(fabric, port, SIM_CUT_THROUGH_AT);
 	packet->tail = end + port->delay;
 	port->sending = (struct sim_sending){ packet->bytes, packet->from, packet->priority };
-	packet->from = port->peer;
+	if (sim_has_copies(fabric, number, packet->priority))
+		count_repeat(fabric, number, packet);
+	else
+		packet->from = port->peer;
 	port->is_sending = true;
 	port->turn =
 	    packet->priority + 1u < fabric->parameters.n_priorities ? packet->priority + 1 : 0;
@@ -115,8 +139,7 @@ void sim_send_next(struct sim_fabric *fabric, uint32_t number)
 		transmit(fabric, number, packet);
 }
 
-// The host may send again what it was refused.
-static void tell_room(struct sim_fabric *fabric, uint32_t host, unsigned priority)
+void sim_tell_room(struct sim_fabric *fabric, uint32_t host, unsigned priority)
 {
 	const uint64_t bytes = sim_queue_at(fabric, host, priority)->bytes;
 	struct sim_sender *port = &fabric->ports[host];
@@ -135,17 +158,18 @@ void sim_port_sent(void *context, uint32_t number, uint32_t data)
 	struct sim_sender *port = &fabric->ports[number];
 	const struct sim_sending sent = port->sending;
 	const bool is_forwarded = sent.bytes != 0 && sent.from != SIM_NONE;
+	const bool is_done = sent.bytes != 0 && !sim_has_copies(fabric, number, sent.priority);
 
 	(void)data;
 	port->is_sending = false;
-	if (sent.bytes != 0)
+	if (is_done)
 		sim_queue_at(fabric, number, sent.priority)->bytes -= sent.bytes;
-	if (is_forwarded)
+	if (is_done && is_forwarded)
 		sim_output(fabric, sent.from, sent.priority, sent.bytes);
 	if (is_forwarded && fabric->crossbars != NULL)
 		sim_crossbar_release(fabric, sent.from);
 	else
 		sim_start(fabric, number);
-	if (sent.bytes != 0 && sent.from == SIM_NONE)
-		tell_room(fabric, number, sent.priority);
+	if (is_done && !is_forwarded)
+		sim_tell_room(fabric, number, sent.priority);
 }

@@ -159,6 +159,8 @@ static bool make_fabric(struct sim_messages *messages,
 
 	// One packet on the link, and the next one behind it.
 	fabric.host_queue = (uint64_t)parameters->packet + 1;
+	if (fabric.flow_control == SIM_RETRY)
+		fabric.host_queue += fabric.input_buffer; // copies of those without a response
 	if (parameters->notification_interval > 0)
 		fabric.n_priorities = NOTIFICATION_PRIORITY + 1;
 	messages->fabric = sim_fabric_create(parameters->engine, parameters->topology, &fabric,

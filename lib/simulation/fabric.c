@@ -45,7 +45,8 @@ struct sim_fabric_parameters simulation_fabric(const struct config_fabric *fabri
 		parameters.table = &network->routes;
 	parameters.queue = fabric->flow_control == SIM_NO_FLOW_CONTROL ? fabric->buffer : 0;
 	parameters.burst = fabric->burst;
-	parameters.credit_buffer = fabric->buffer;
+	parameters.input_buffer = fabric->buffer;
+	parameters.retry_time = fabric->retry_time_ns * SIM_NANOSECOND;
 	parameters.xoff = fabric->pfc.xoff;
 	parameters.xon = fabric->pfc.xon;
 	parameters.headroom = fabric->pfc.headroom;

@@ -83,6 +83,10 @@ static void add_port(cJSON *ports, const struct simulation_result *result, uint3
 	add(object, "pauses", port->view.pauses);
 	if (result->fabric.ecn.high > 0)
 		add(object, "marked", port->view.marked);
+	if (result->fabric.flow_control == SIM_RETRY) {
+		add(object, "refused", port->view.refused);
+		add(object, "repeated", port->view.repeated);
+	}
 	add(object, "queue_mean_bytes", port->queue_mean);
 	add(object, "queue_p99_bytes", port->queue_p99);
 	add(object, "queue_most_bytes", port->view.queue_peak);
@@ -206,6 +210,10 @@ static void add_counts(cJSON *root, const struct simulation_result *result)
 	add(root, "packets_delivered", result->totals.delivered);
 	add(root, "packets_underway", result->totals.underway);
 	add(root, "hops", result->totals.hops);
+	if (result->fabric.flow_control == SIM_RETRY) {
+		add(root, "packets_refused", result->totals.refused);
+		add(root, "packets_repeated", result->totals.repeated);
+	}
 	add(root, "messages_sent", result->messages.sent);
 	add(root, "messages_delivered", result->messages.delivered);
 	add(root, "messages_lost", result->messages.lost);

@@ -82,6 +82,8 @@ struct simulation_port simulation_samples_port(const struct simulation_samples *
 	out.view.paused -= begin->paused;
 	out.view.pauses -= begin->pauses;
 	out.view.marked -= begin->marked;
+	out.view.refused -= begin->refused;
+	out.view.repeated -= begin->repeated;
 	out.view.waited -= begin->waited;
 	for (unsigned cause = 0; cause < SIM_N_CAUSES; cause++)
 		out.view.drops[cause] -= begin->drops[cause];

@@ -71,8 +71,8 @@ struct simulation_point {
 	// all events.
 	double mean, least, most;
 	uint64_t queue_most; // bytes for one port, of samples
-	double paused;       // mean share of the time that a port was paused, or had no credits
-	uint64_t lost;       // packets
+	double paused; // mean share of the time that a port was paused, without credits, or refused
+	uint64_t lost; // packets
 };
 
 struct simulation_series {

@@ -191,6 +191,17 @@ static void print_ecn(const struct simulation_result *result, FILE *out)
 			marked, result->messages.notifications);
 }
 
+static void print_retries(const struct simulation_result *result, FILE *out)
+{
+	const struct sim_totals *totals = &result->totals;
+
+	if (result->fabric.flow_control == SIM_RETRY)
+		fprintf(out,
+			"retries     %" PRIu64 " of %" PRIu64 " transmissions refused, %" PRIu64
+			" packets sent again\n",
+			totals->refused, totals->hops, totals->repeated);
+}
+
 // A cycle of buffers of which each waits for the next one.
 static void print_cycle(const struct simulation_result *result, const char *title,
 			const struct sim_wait *cycle, uint32_t n, FILE *out)
@@ -231,6 +242,7 @@ void simulation_print(const struct simulation_result *result, FILE *out)
 		print_system(result, out);
 	print_ports(result, "queues", longest_queue, out);
 	print_ports(result, "pauses", paused, out);
+	print_retries(result, out);
 	print_ecn(result, out);
 	print_losses(result, out);
 	print_cycle(result, "cycle       by the routes these buffers can wait for each other:",

@@ -321,6 +321,7 @@ FULL = {
         "host_delay": 1000,
         "flow_control": "pfc",
         "buffer": "64KiB",
+        "retry_time": "500ns",
         "burst": "20KB",
         "pfc": {"xoff": "96KiB", "xon": 1000, "headroom": 0},
         "ecn": {"low": "5KB", "high": "200KB", "share": 0.5, "cnp_interval": "4us"},

@@ -72,6 +72,26 @@ def test_result():
                         if port["to"].startswith("host")), "received bytes")
 
 
+def test_retry():
+    """Receivers without room refuse packets, which are sent again; nothing is lost."""
+    with evbtest.Workspace() as work:
+        file = work.path("result.json")
+        result = sim(work, INCAST, "--json", file, "--set", "fabric.flow_control=retry", "--set",
+                     "fabric.buffer=16KiB", "--set", "fabric.retry_time=2us")
+        found = load(file)
+        refused, repeated = found["packets_refused"], found["packets_repeated"]
+        check(f"retries     {refused} of {found['hops']} transmissions refused, {repeated} packets "
+              "sent again" in result.output(), result.describe())
+        for key, total in (("refused", refused), ("repeated", repeated)):
+            check_equal(sum(port[key] for port in found["ports"]), total, key)
+        check(0 <= refused - repeated <= found["packets_underway"] < refused,
+              f"{refused} refused, {repeated} repeated")
+        check_equal(found["packets_sent"], found["packets_delivered"] + found["packets_underway"],
+                    "packets")
+        check_equal(sum(port["packets"] for port in found["ports"]), found["hops"], "transmissions")
+        check(any(port["paused_ns"] > 0 for port in found["ports"]), "no port waited")
+
+
 FAULTS = {"link_rate": "10Gb/s", "duration": "300ms", "traffic": {"kind": "system"}}
 STORM = [{"kind": "host-pause", "node": "bu0", "begin": "100ms"}]
 

@@ -135,6 +135,20 @@ def test_browser_shows_losses():
             check(words in text, f"no {words!r} on the page: {text}")
 
 
+def test_browser_shows_refusals():
+    with evbtest.Workspace() as work:
+        browser, file = Browser(work), work.path("result.json")
+        sim(work, INCAST, "--report", work.path("report"), "--json", file, "--set",
+            "fabric.flow_control=retry", "--set", "fabric.buffer=16KiB")
+        result = load(file)
+        text = text_of(browser.document(f"file://{work.path('report')}/index.html"))
+        for words in (f"{result['packets_refused']} of {result['hops']}; "
+                      f"{result['packets_repeated']} packets sent again", "packets refused",
+                      "Ports in front of a full buffer against time",
+                      "Who waited for whose buffers"):
+            check(words in text, f"no {words!r} on the page: {text}")
+
+
 def test_browser_shows_a_sweep():
     with evbtest.Workspace() as work:
         browser, file = Browser(work), work.path("sweep.json")

@@ -46,8 +46,10 @@ function latency(result) {
   return [title, times(result)];
 }
 
+const WAITS = { credits: "without credits", retry: "in front of a full buffer" };
+
 function waitWord(result) {
-  return result.fabric.flow_control === "credits" ? "without credits" : "paused";
+  return WAITS[result.fabric.flow_control] ?? "paused";
 }
 
 // --- key figures ----------------------------------------------------------------------------------
@@ -82,6 +84,10 @@ function figures(result) {
       `of ${what.split(",")[0]}; mean ${show("time", times.mean_ns)}, most ${show("time", times.most_ns)}`));
   list.push(tile("Packets lost", percent(result.packets_sent ? lost / result.packets_sent : 0),
     `${lost} of ${result.packets_sent}`));
+  if ("packets_refused" in result)
+    list.push(tile("Transmissions refused",
+      percent(result.hops ? result.packets_refused / result.hops : 0),
+      `${result.packets_refused} of ${result.hops}; ${result.packets_repeated} packets sent again`));
   if (longest)
     list.push(tile("Longest queue", show("bytes", longest.queue_most_bytes), arrow(longest)));
   if (stopped)
@@ -327,6 +333,7 @@ function pausePanel(result) {
     return h("ul", {}, ...sorted.slice(0, MOST).map((port) => h("li", {},
       bar([[port.paused_ns, "amber"]], time), `${arrow(port)}: ${percent(port.paused_ns / time)}`,
       port.pauses ? h("span", { class: "soft" }, `, ${plural(port.pauses, "pause")}`) : "",
+      port.refused ? h("span", { class: "soft" }, `, ${port.refused} packets refused`) : "",
       tree(arrow(port)))), list.length > MOST ? h("li", { class: "soft" },
       `and ${list.length - MOST} more, ` +
       `${percent(strength(sorted.slice(MOST)) / (list.length - MOST) / time)} on average`) : "");

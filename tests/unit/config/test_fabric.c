@@ -57,6 +57,10 @@ static void fabric__keys_fit_together(void **state)
 		       "x.json: fabric.paths: dimension-order is for topology torus");
 	assert_refused("fabric={\"flow_control\": \"credits\", \"buffer\": 4095}",
 		       "x.json: fabric.buffer: has no room for a frame");
+	assert_refused("fabric={\"flow_control\": \"retry\", \"buffer\": 4095}",
+		       "x.json: fabric.buffer: has no room for a frame");
+	assert_refused("fabric={\"flow_control\": \"retry\", \"shared_buffer\": \"1MiB\"}",
+		       "x.json: fabric.shared_buffer: is for flow_control none and pfc");
 	assert_refused("fabric={\"duration\": \"1ms\", \"warm_up\": \"1ms\"}",
 		       "x.json: fabric.warm_up: is not below duration");
 	assert_refused("fabric.ecn={\"low\": \"5KB\", \"high\": \"5KB\"}",
@@ -92,7 +96,7 @@ static void fabric__keys_fit_together(void **state)
 	assert_refused(
 	    "fabric={\"flow_control\": \"none\", \"traffic\": {\"kind\": \"daqpipe\"}}",
 	    "x.json: fabric.traffic.kind: daqpipe repeats nothing that is lost: it needs "
-	    "flow_control pfc or credits");
+	    "flow_control pfc, credits or retry");
 }
 
 static void faults__fit_to_the_rest(void **state)

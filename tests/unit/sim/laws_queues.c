@@ -161,7 +161,7 @@ static bool incast_with(enum sim_flow_control flow_control, char message[LAW_MES
 	network.parameters.xoff = 20 * BYTES;
 	network.parameters.xon = 15 * BYTES;
 	network.parameters.headroom = 10 * BYTES;
-	network.parameters.credit_buffer = 20 * BYTES;
+	network.parameters.input_buffer = 20 * BYTES;
 	holds = network_begin_switch(&network, (uint32_t)n + 1, cable);
 	for (uint32_t host = 1; holds && host <= n; host++)
 		network_send(&network, host, (struct network_host){ .left = m, .bytes = BYTES });

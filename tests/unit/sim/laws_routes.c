@@ -124,7 +124,7 @@ static bool begin_ring(struct network *network, enum sim_paths paths,
 	network->parameters.xoff = 10 * BYTES;
 	network->parameters.xon = 8 * BYTES;
 	network->parameters.headroom = 10 * BYTES;
-	network->parameters.credit_buffer = 10 * BYTES;
+	network->parameters.input_buffer = 10 * BYTES;
 	network->parameters.queue = 10 * BYTES;
 	network->parameters.deadlock_interval = 100 * 1000 * SIM_NANOSECOND;
 	ok =
@@ -164,11 +164,10 @@ static bool cycles(char message[LAW_MESSAGE])
 {
 	static struct network network;
 
-	for (unsigned i = 0; i < 6; i++) {
-		bool holds =
-		    begin_ring(&network, SIM_SHORTEST, i % 2 == 0 ? SIM_PFC : SIM_CREDITS, i / 2) &&
-		    law_equal("deadlock", network.is_deadlocked, true, message) &&
-		    check_cycle(&network, message);
+	for (unsigned i = 0; i < 9; i++) {
+		bool holds = begin_ring(&network, SIM_SHORTEST, SIM_PFC + i % 3, i / 3) &&
+			     law_equal("deadlock", network.is_deadlocked, true, message) &&
+			     check_cycle(&network, message);
 
 		network_end(&network);
 		if (!holds)
@@ -182,13 +181,10 @@ static bool no_cycles(char message[LAW_MESSAGE])
 {
 	static struct network network;
 
-	for (unsigned i = 0; i < 7; i++) {
-		const bool loses = i == 6;
+	for (unsigned i = 0; i < 10; i++) {
+		const bool loses = i == 9;
 		bool holds = begin_ring(&network, loses ? SIM_SHORTEST : SIM_UP_DOWN,
-					loses        ? SIM_NO_FLOW_CONTROL
-					: i % 2 == 0 ? SIM_PFC
-						     : SIM_CREDITS,
-					i / 2 % 3) &&
+					loses ? SIM_NO_FLOW_CONTROL : SIM_PFC + i % 3, i / 3 % 3) &&
 			     law_equal("deadlock", network.is_deadlocked, false, message) &&
 			     law_equal("packets in all",
 				       sim_totals(network.fabric).delivered + network.dropped,

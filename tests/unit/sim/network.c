@@ -24,6 +24,10 @@ static void deliver(void *context, uint32_t host, const struct sim_packet *packe
 	network->time_of[packet->priority] += (double)(now - packet->sent);
 	network->marked += packet->marked;
 	network->hops = packet->hops;
+	network->links += packet->hops;
+	network->overtaken += packet->user < network->newest[packet->source];
+	if (packet->user > network->newest[packet->source])
+		network->newest[packet->source] = packet->user;
 	network->last = now;
 	network->digest = random_mix(network->digest + now) +
 			  random_mix(packet->source + ((uint64_t)packet->destination << 32));
@@ -48,7 +52,8 @@ static bool send_next(struct network *network, uint32_t host)
 
 	if (destination == SIM_MAX_HOSTS)
 		destination = (uint32_t)(random_next(&network->random) % network->topology.n_hosts);
-	if (sim_send(network->fabric, &(struct sim_packet){ .source = host,
+	if (sim_send(network->fabric, &(struct sim_packet){ .user = network->sent[host],
+							    .source = host,
 							    .destination = destination,
 							    .flow = host,
 							    .bytes = what->bytes,
@@ -58,6 +63,7 @@ static bool send_next(struct network *network, uint32_t host)
 		network->random = before; // a packet that was refused is drawn again
 		return false;
 	}
+	network->sent[host]++;
 	if (what->left != NETWORK_FOREVER)
 		what->left--;
 	return true;

@@ -36,11 +36,14 @@ struct network {
 
 	// What arrived, per destination and per priority.
 	uint64_t packets[NETWORK_HOSTS];
-	uint64_t from[NETWORK_HOSTS]; // by source
+	uint64_t from[NETWORK_HOSTS];                        // by source
+	uint64_t sent[NETWORK_HOSTS], newest[NETWORK_HOSTS]; // numbers of packets, by source
+	uint64_t overtaken; // packets that arrived behind a later one of their source
 	uint64_t packets_of[SIM_MAX_PRIORITIES];
 	double time_of[SIM_MAX_PRIORITIES]; // ps from sim_send() to delivery, added
 	uint64_t last;                      // time of the last delivery
 	uint64_t hops;                      // of the last packet
+	uint64_t links;                     // that all packets have passed
 	uint64_t dropped, marked;
 	uint64_t digest; // of all deliveries
 	bool is_deadlocked;

@@ -271,6 +271,15 @@ static void parameters__are_checked(void **state)
 	parameters = sim_fabric_defaults();
 	parameters.max_packets = 0;
 	refuses(parameters, "max_packets");
+	parameters = sim_fabric_defaults();
+	parameters.flow_control = SIM_RETRY;
+	parameters.input_buffer = 0;
+	refuses(parameters, "input_buffer");
+	parameters.input_buffer = parameters.shared_buffer = 100000;
+	refuses(parameters, "shared_buffer");
+	parameters.shared_buffer = 0;
+	parameters.retry_time = SIM_SECOND + 1;
+	refuses(parameters, "1 s");
 }
 
 static void topologies__are_checked(void **state)
