@@ -45,7 +45,8 @@ static const struct arguments_option options[] = {
 	{ "json", 'o', "FILE", INTO(TEXT, json), "write the result as JSON" },
 	{ "report", 'r', "DIR", INTO(TEXT, report), "write a page with plots: DIR/index.html" },
 	{ "pcap", 0, "NODE=FILE", INTO(TEXT, pcap),
-	  "write what a node, or the host of this number, sends and receives, for Wireshark" },
+	  "write what a node, or the host of this name or number, sends and receives, for "
+	  "Wireshark" },
 	{ "trace", 0, "FILE", INTO(TEXT, trace),
 	  "write a time line of messages, events, pauses, losses and faults, for Perfetto" },
 	{ "seed", 0, "N", INTO(TEXT, seed), "seed of all that is random (fabric.seed)" },

@@ -2,7 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include "sim_outputs.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +44,8 @@ void sim_output_close(struct sim_output *output)
 	output->file = NULL;
 }
 
-static bool find_host(const char *name, size_t length, const struct config *config, uint32_t *host)
+static bool find_node(const char *name, size_t length, const struct config *config, uint32_t *host)
 {
-	char *end = NULL;
-	unsigned long number;
-
 	for (unsigned i = 0; i < config->cluster.n_nodes; i++) {
 		const char *node = config->cluster.nodes[i].name;
 
@@ -58,28 +54,23 @@ static bool find_host(const char *name, size_t length, const struct config *conf
 			return true;
 		}
 	}
-	errno = 0;
-	number = strtoul(name, &end, 10);
-	*host = (uint32_t)number;
-	return isdigit((unsigned char)name[0]) && end == name + length && errno == 0 &&
-	       number < SIM_MAX_HOSTS;
+	return false;
 }
 
 bool sim_capture_read(struct simulation_capture *capture, const char *text,
 		      const struct config *config)
 {
 	const char *equals = strchr(text, '=');
+	const size_t length = equals != NULL ? (size_t)(equals - text) : 0;
 
-	if (equals == NULL || equals[1] == '\0') {
+	if (length == 0 || length >= sizeof(capture->name) || equals[1] == '\0') {
 		fprintf(stderr, "evb sim: --pcap %s: NODE=FILE is expected\n", text);
 		return false;
 	}
-	capture->path = equals + 1;
-	if (find_host(text, (size_t)(equals - text), config, &capture->host))
-		return true;
-	fprintf(stderr, "evb sim: --pcap %s: NODE is the name of a node or the number of a host\n",
-		text);
-	return false;
+	*capture = (struct simulation_capture){ .path = equals + 1 };
+	if (!find_node(text, length, config, &capture->host))
+		memcpy(capture->name, text, length);
+	return true;
 }
 
 // Pipes and devices have no length.

@@ -28,8 +28,8 @@ FILE *sim_output_begin(struct sim_output *output);
 // Closes a file without a result; one that is not open is ignored, here and below.
 void sim_output_close(struct sim_output *output);
 
-// What `--pcap NODE=FILE` asks for. NODE: in a system the name of a node, otherwise the number of a
-// host. The path is a part of `text`. False: one line was printed.
+// What `--pcap NODE=FILE` asks for. NODE: the name of a node of the file or of a host of the graph,
+// or the number of a host. The path is a part of `text`. False: one line was printed.
 bool sim_capture_read(struct simulation_capture *capture, const char *text,
 		      const struct config *config);
 

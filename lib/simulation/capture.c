@@ -4,7 +4,9 @@
 // What a host of the simulation would have captured. Frames of traffic kind `system` are those of
 // evb. Those of the other kinds are UDP datagrams that carry the number of the message (8 bytes),
 // its size in bytes (4) and its kind (4), big endian.
+#include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "simulation/internal.h"
@@ -112,8 +114,7 @@ static void on_pause(void *context, uint8_t priorities, const uint16_t quanta[SI
 		     bool is_sent)
 {
 	struct capture *capture = context;
-	struct pfc_frame frame = { .source = mac_of(capture->parameters->host),
-				   .priorities = priorities };
+	struct pfc_frame frame = { .source = mac_of(capture->host), .priorities = priorities };
 	uint8_t bytes[PFC_FRAME_SIZE];
 
 	if (!is_sent)
@@ -121,6 +122,37 @@ static void on_pause(void *context, uint8_t priorities, const uint16_t quanta[SI
 	memcpy(frame.quanta, quanta, sizeof(frame.quanta));
 	pfc_encode(bytes, &frame);
 	dump(capture, bytes, sizeof(bytes), sizeof(bytes));
+}
+
+bool capture_find_host(const struct simulation_capture *parameters,
+		       const struct simulation_network *network, const uint32_t *places,
+		       uint32_t *host, char *error)
+{
+	const char *name = parameters->name;
+	const uint32_t n_hosts = network->topology.n_hosts;
+	const uint32_t place = fabric_graph_find(&network->graph, name);
+	unsigned long number = parameters->host;
+	char *end = NULL;
+
+	for (*host = 0; name[0] != '\0' && *host < n_hosts; ++*host)
+		if (places[*host] == place)
+			return true;
+	errno = 0;
+	if (name[0] != '\0')
+		number = strtoul(name, &end, 10);
+	if (name[0] != '\0' && (!isdigit((unsigned char)name[0]) || *end != '\0' || errno != 0)) {
+		snprintf(
+		    error, SIM_ERROR_SIZE,
+		    "there is no host \"%s\": name a node of the file, a host of fabric.graph, "
+		    "or the number of a host",
+		    name);
+		return false;
+	}
+	*host = (uint32_t)number;
+	if (number < n_hosts)
+		return true;
+	snprintf(error, SIM_ERROR_SIZE, "there is no host %lu, only 0 to %u", number, n_hosts - 1);
+	return false;
 }
 
 bool capture_begin(struct capture *capture, struct sim_fabric *fabric, uint32_t place, char *error)

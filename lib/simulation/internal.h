@@ -108,6 +108,7 @@ void series_add(struct series *series, uint64_t now, uint64_t queue_most,
 
 struct capture {
 	const struct simulation_capture *parameters;
+	uint32_t host; // its number in the results
 	const struct sim_engine *engine;
 	const struct sim_messages *messages; // NULL: traffic kind `system`
 	const struct sim_system *system;
@@ -115,6 +116,11 @@ struct capture {
 	pcap_dumper_t *file;
 };
 
+// The number of the host that is to be captured. False: there is no such host, one line in
+// error[SIM_ERROR_SIZE].
+bool capture_find_host(const struct simulation_capture *parameters,
+		       const struct simulation_network *network, const uint32_t *places,
+		       uint32_t *host, char *error);
 // Begins the file. The capture stays where it is. False: one line in error[SIM_ERROR_SIZE].
 bool capture_begin(struct capture *capture, struct sim_fabric *fabric, uint32_t place, char *error);
 // Ends the file, if there is one. False: not all was written, one line in error[SIM_ERROR_SIZE].
@@ -127,6 +133,8 @@ struct trace {
 	bool is_system;
 	const struct sim_engine *engine;
 	const struct sim_fabric *fabric;
+	const struct fabric_graph_name *names; // of the nodes of the topology; NULL: not a graph
+	const uint32_t *places;                // of the hosts
 	uint32_t n_hosts;
 	bool *is_named;           // [ports]
 	uint64_t n, cut;          // elements that were written, and those that were not
@@ -136,8 +144,10 @@ struct trace {
 
 // Begins the file. The trace stays where it is.
 void trace_make(struct trace *trace, FILE *file, bool is_system, struct sim_engine *engine);
-// The fabric exists; without a file nothing is done. False: no memory.
-bool trace_begin(struct trace *trace, const struct sim_fabric *fabric, uint32_t n_hosts);
+// The fabric exists, and lasts until the end of the time line, as network and places do; without a
+// file nothing is done. False: no memory.
+bool trace_begin(struct trace *trace, const struct sim_fabric *fabric,
+		 const struct simulation_network *network, const uint32_t *places);
 // Ends the time line, if there is one; the file stays open. False: not all was written, one line in
 // error[SIM_ERROR_SIZE].
 bool trace_end(struct trace *trace, const struct config_fabric *fabric, char *error);
@@ -146,6 +156,8 @@ bool trace_end(struct trace *trace, const struct config_fabric *fabric, char *er
 struct simulation_name {
 	char text[32 + FABRIC_GRAPH_NAME_SIZE];
 };
+struct simulation_name simulation_name_of(const struct fabric_graph_name *names, uint32_t n_hosts,
+					  uint32_t node);
 struct simulation_name simulation_node_name(const struct simulation_result *result, uint32_t node);
 
 extern const char *const simulation_causes[SIM_N_CAUSES];

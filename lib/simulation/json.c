@@ -9,16 +9,22 @@ const char *const simulation_causes[SIM_N_CAUSES] = {
 	[SIM_DROP_LINK] = "link",   [SIM_DROP_RANDOM] = "random",
 };
 
-struct simulation_name simulation_node_name(const struct simulation_result *result, uint32_t node)
+struct simulation_name simulation_name_of(const struct fabric_graph_name *names, uint32_t n_hosts,
+					  uint32_t node)
 {
 	struct simulation_name name;
-	const bool is_host = node < result->n_hosts;
-	const bool has_name = result->names != NULL;
+	const bool is_host = node < n_hosts;
+	const bool has_name = names != NULL;
 
 	snprintf(name.text, sizeof(name.text), "%s %u%s%s%s", is_host ? "host" : "switch",
-		 is_host ? node : node - result->n_hosts, has_name ? " (" : "",
-		 has_name ? result->names[node].text : "", has_name ? ")" : "");
+		 is_host ? node : node - n_hosts, has_name ? " (" : "",
+		 has_name ? names[node].text : "", has_name ? ")" : "");
 	return name;
+}
+
+struct simulation_name simulation_node_name(const struct simulation_result *result, uint32_t node)
+{
+	return simulation_name_of(result->names, result->n_hosts, node);
 }
 
 static void add(cJSON *object, const char *name, uint64_t value)

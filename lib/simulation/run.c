@@ -75,20 +75,18 @@ static bool make_system(struct run *run, const struct simulation_parameters *par
 
 static bool begin_capture(struct run *run, const struct simulation_capture *capture, char *error)
 {
-	const uint32_t n_hosts = run->network.topology.n_hosts;
+	uint32_t host;
 
 	if (capture == NULL)
 		return true;
-	if (capture->host >= n_hosts) {
-		snprintf(error, SIM_ERROR_SIZE, "there is no host %u, only 0 to %u", capture->host,
-			 n_hosts - 1);
+	if (!capture_find_host(capture, &run->network, run->places, &host, error))
 		return false;
-	}
 	run->capture = (struct capture){ .parameters = capture,
+					 .host = host,
 					 .engine = run->engine,
 					 .messages = run->messages,
 					 .system = run->system.system };
-	return capture_begin(&run->capture, run->fabric, run->places[capture->host], error);
+	return capture_begin(&run->capture, run->fabric, run->places[host], error);
 }
 
 static bool prepare(struct run *run, const struct simulation_parameters *parameters, char *error)
@@ -124,7 +122,7 @@ static bool prepare(struct run *run, const struct simulation_parameters *paramet
 		.topology = &run->network.topology,
 	};
 	return run->samples != NULL &&
-	       trace_begin(&run->trace, run->fabric, run->network.topology.n_hosts) &&
+	       trace_begin(&run->trace, run->fabric, &run->network, run->places) &&
 	       series_make(&run->series, run->fabric, run->network.topology.n_hosts) &&
 	       begin_capture(run, parameters->capture, error) &&
 	       simulation_faults_begin(&run->faults, error);

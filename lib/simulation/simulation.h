@@ -28,6 +28,8 @@
 // simulation in nanoseconds. Payload of data does not exist: packets are cut behind their headers.
 struct simulation_capture {
 	const char *path;
+	// The name of a host of the graph file, else the number of a host; empty: `host` is given.
+	char name[FABRIC_GRAPH_NAME_SIZE];
 	uint32_t host; // its number in the results
 };
 

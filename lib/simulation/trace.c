@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // A time line in the Trace Event Format of Chrome, which Perfetto reads, too. Each element of the
-// list is written when it happens; names have nothing that JSON would escape.
+// list is written when it happens.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,6 +13,34 @@
 #define PICOSECONDS UINT64_C(1000000) // per microsecond, the unit of the format
 
 enum { MESSAGES = 1, EVENTS, PORTS, FAULTS }; // processes of the time line
+
+// A name as JSON has it between quotes: each byte needs up to 6, as in \u001f.
+struct label {
+	char text[6 * sizeof(struct simulation_name)];
+};
+
+static struct label escape(const char *name)
+{
+	struct label label;
+	char *at = label.text;
+
+	for (; *name != '\0'; name++) {
+		if (*name == '"' || *name == '\\')
+			*at++ = '\\';
+		if ((unsigned char)*name < ' ')
+			at += sprintf(at, "\\u%04x", (unsigned char)*name);
+		else
+			*at++ = *name;
+	}
+	*at = '\0';
+	return label;
+}
+
+// Of a node of the topology, as in the results.
+static struct label label_of(const struct trace *trace, uint32_t node)
+{
+	return escape(simulation_name_of(trace->names, trace->n_hosts, node).text);
+}
 
 // Begins an element; false: the time line is full.
 static bool begin(struct trace *trace)
@@ -39,17 +67,33 @@ static void write_name(FILE *file, const char *kind, unsigned process, uint32_t 
 	    kind, process, thread, name);
 }
 
+// Of a host by its number, or of a node of a system.
+static struct label host_label(const struct trace *trace, uint32_t host)
+{
+	struct simulation_name name;
+
+	if (trace->names != NULL)
+		snprintf(name.text, sizeof(name.text), "%s %u (%s)",
+			 trace->is_system ? "node" : "host", host,
+			 trace->names[trace->places[host]].text);
+	else
+		snprintf(name.text, sizeof(name.text), "%s %u", trace->is_system ? "node" : "host",
+			 host);
+	return escape(name.text);
+}
+
 // What lasts from `begun` until now, and may overlap with others of its name.
 static void write_span(const struct trace *trace, const char *category, unsigned process,
 		       uint64_t id, uint32_t host, uint64_t begun, const char *arguments)
 {
 	static const char ends[] = "be";
+	const struct label name = host_label(trace, host);
 
 	for (unsigned i = 0; ends[i] != '\0'; i++) {
 		fprintf(trace->file,
 			",\n{\"ph\":\"%c\",\"cat\":\"%s\",\"id\":%" PRIu64
-			",\"name\":\"%s %u\",\"pid\":%u,",
-			ends[i], category, id, trace->is_system ? "node" : "host", host, process);
+			",\"name\":\"%s\",\"pid\":%u,",
+			ends[i], category, id, name.text, process);
 		write_time(trace->file, i == 0 ? begun : sim_now(trace->engine));
 		fprintf(trace->file, ",\"args\":{%s}}", arguments);
 	}
@@ -59,12 +103,15 @@ static void on_message(void *context, const struct sim_message *message, uint64_
 		       uint64_t begun, bool is_lost)
 {
 	struct trace *trace = context;
-	char arguments[96];
+	char arguments[96 + sizeof(struct label)], name[16 + sizeof(struct label)] = "";
 
 	if (!begin(trace))
 		return;
-	snprintf(arguments, sizeof(arguments), "\"to\":%u,\"bytes\":%u,\"kind\":%u,\"lost\":%s",
-		 message->to, message->bytes, message->kind, is_lost ? "true" : "false");
+	if (trace->names != NULL)
+		snprintf(name, sizeof(name), "\"to_host\":\"%s\",",
+			 host_label(trace, message->to).text);
+	snprintf(arguments, sizeof(arguments), "\"to\":%u,%s\"bytes\":%u,\"kind\":%u,\"lost\":%s",
+		 message->to, name, message->bytes, message->kind, is_lost ? "true" : "false");
 	write_span(trace, "message", MESSAGES, number, message->from, begun, arguments);
 }
 
@@ -80,19 +127,13 @@ static void on_event(void *context, uint32_t host, uint64_t begun)
 static void name_port(struct trace *trace, uint32_t port)
 {
 	const struct sim_port view = sim_port_view(trace->fabric, port);
-	const uint32_t ends[] = { view.node, sim_port_view(trace->fabric, view.peer).node };
-	char name[80] = "";
+	char name[2 * sizeof(struct label) + 8];
 
 	if (trace->is_named[port])
 		return;
 	trace->is_named[port] = true;
-	for (unsigned i = 0; i < 2; i++) {
-		const bool is_host = ends[i] < trace->n_hosts;
-
-		snprintf(name + strlen(name), sizeof(name) - strlen(name), "%s%s %u",
-			 i > 0 ? " to " : "", is_host ? "host" : "switch",
-			 is_host ? ends[i] : ends[i] - trace->n_hosts);
-	}
+	snprintf(name, sizeof(name), "%s to %s", label_of(trace, view.node).text,
+		 label_of(trace, sim_port_view(trace->fabric, view.peer).node).text);
 	write_name(trace->file, "thread_name", PORTS, port, name);
 }
 
@@ -142,12 +183,15 @@ void trace_make(struct trace *trace, FILE *file, bool is_system, struct sim_engi
 		write_name(file, "process_name", i, 0, processes[i]);
 }
 
-bool trace_begin(struct trace *trace, const struct sim_fabric *fabric, uint32_t n_hosts)
+bool trace_begin(struct trace *trace, const struct sim_fabric *fabric,
+		 const struct simulation_network *network, const uint32_t *places)
 {
 	if (trace->file == NULL)
 		return true;
 	trace->fabric = fabric;
-	trace->n_hosts = n_hosts;
+	trace->names = network->graph.names;
+	trace->places = places;
+	trace->n_hosts = network->topology.n_hosts;
 	trace->is_named = calloc(sim_n_ports(fabric), sizeof(trace->is_named[0]));
 	return trace->is_named != NULL;
 }

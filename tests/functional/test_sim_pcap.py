@@ -14,6 +14,8 @@ CONFIGS = os.path.join(evbtest.REPOSITORY, "configs")
 INCAST = os.path.join(CONFIGS, "sim", "incast.json")
 SLOW = os.path.join(CONFIGS, "sim", "slow-receiver.json")
 CLUSTER = os.path.join(CONFIGS, "cluster-8x4.json")
+ROOMS = (os.path.join(CONFIGS, "sim", "two-rooms.json"), "--set", "fabric.warm_up=0",
+         "--set", "fabric.duration=1ms")
 SYSTEM = (CLUSTER, "--set", "fabric.traffic.kind=system", "--set", "fabric.duration=5ms")
 UNDERWAY = 4  # packets that can be between the last port and the host at the end
 
@@ -114,15 +116,36 @@ def test_pauses():
               f"{len(others)} packets, {sent} and {received} of the ports")
 
 
+def test_names_of_a_graph():
+    """A host of a graph has its name there, wherever the hosts are, and its number."""
+    with evbtest.Workspace() as work:
+        for order, number in (("in-order", 5), ("shuffled", None)):
+            pcap, file = work.path("bu1.pcap"), work.path("result.json")
+            sim(work, *ROOMS, "--set", f"fabric.host_order={order}", "--pcap", f"bu1={pcap}",
+                "--json", file)
+            sent, received = ports_of(file, "5 (bu1)")
+            n = sum(packet["size_bytes"] != 60 for packet in packets_of(work, pcap))
+            check(sent + received - UNDERWAY <= n <= sent + received,
+                  f"{n} packets, {sent} and {received} of the ports")
+            if number is not None:
+                again = work.path("again.pcap")
+                sim(work, *ROOMS, "--pcap", f"{number}={again}")
+                with open(pcap, "rb") as one, open(again, "rb") as two:
+                    check(one.read() == two.read(), "the number gives another file")
+
+
 def test_refused():
     with evbtest.Workspace() as work:
         file = work.path("x.pcap")
         for arguments, expected in (
-                ((*SYSTEM, "--pcap", f"nobody={file}"), "NODE is the name of a node or the number"),
+                ((*SYSTEM, "--pcap", f"nobody={file}"), 'there is no host "nobody": name a node of'),
+                ((*ROOMS, "--pcap", f"cavern={file}"), 'there is no host "cavern": name a node of'),
                 ((*SYSTEM, "--pcap", file), "NODE=FILE is expected"),
                 ((*SYSTEM, "--pcap", "bu0="), "NODE=FILE is expected"),
                 ((INCAST, "--pcap", f"17={file}"), "there is no host 17, only 0 to 16"),
-                ((INCAST, "--pcap", f"-1={file}"), "NODE is the name of a node or the number"),
+                ((INCAST, "--pcap", f"-1={file}"), 'there is no host "-1": name a node of'),
+                ((INCAST, "--pcap", f"={file}"), "NODE=FILE is expected"),
+                ((INCAST, "--pcap", f"{'x' * 100}={file}"), "NODE=FILE is expected"),
                 ((INCAST, "--set", "fabric.duration=1h", "--pcap", "1=/nonexistent/x"),
                  "/nonexistent/x: No such file"),
                 ((INCAST, "--pcap", f"1={file}", "--sweep", "fabric.seed=1,2"),

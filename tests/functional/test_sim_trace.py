@@ -13,6 +13,7 @@ CONFIGS = os.path.join(evbtest.REPOSITORY, "configs")
 INCAST = os.path.join(CONFIGS, "sim", "incast.json")
 SLOW = os.path.join(CONFIGS, "sim", "slow-receiver.json")
 DAQPIPE = os.path.join(CONFIGS, "sim", "daqpipe.json")
+ROOMS = os.path.join(CONFIGS, "sim", "two-rooms.json")
 CLUSTER = os.path.join(CONFIGS, "cluster-8x4.json")
 MOST = 200000
 
@@ -87,6 +88,23 @@ def test_events():
         published = result["system"]["published"]
         check_equal(len(times), published["n"], "events")
         check(abs(max(times) - published["most_ns"] / 1000) < 0.01, f"most {max(times)} us")
+
+
+def test_names_of_a_graph():
+    """Hosts and switches have the names that the file of the network gives them."""
+    with evbtest.Workspace() as work:
+        elements, result = traced(work, ROOMS, "--set", "fabric.flow_control=none", "--set",
+                                  "fabric.buffer=8KiB", "--set", "fabric.duration=1500us")
+        ports = {f"{port['from']} to {port['to']}" for port in result["ports"]}
+        names = {element["args"]["name"] for element in elements
+                 if element["name"] == "thread_name" and element["pid"] == 3}
+        check(names and names <= ports, f"{names} of {ports}")
+        check(any("(cavern)" in name for name in names), f"{names}")
+        hosts = {port["from"] for port in result["ports"] if port["from"].startswith("host")}
+        check_equal({element["name"] for element in elements
+                     if element.get("cat") == "message"}, hosts, "senders")
+        check_equal({what["to_host"] for *_, what in spans(elements, "message")}, hosts,
+                    "receivers")
 
 
 def test_full():
