@@ -7,10 +7,12 @@
 
 #include "config/internal.h"
 #include "config/key_macros.h"
+#include "wire/net.h"
 
 // clang-format off
 
-#define GIGABIT 1000000000ULL
+#define GIGABIT  1000000000ULL
+#define FCS_SIZE 4u
 
 static const struct config_key pfc_keys[] = {
 	{ .name = "xoff", WHOLE(SIZE), RANGE(64, GIB), FIELD(config_fabric_pfc, xoff),
@@ -299,7 +301,7 @@ static bool has_other_duties(const struct cluster_system *system)
 	return system->n_nodes > 0 && (node->n_builders > 0 || node->n_sources > 0);
 }
 
-int config_resolve_faults(struct config_reader *reader, struct config_fabric *fabric,
+static int resolve_faults(struct config_reader *reader, struct config_fabric *fabric,
 			  const struct cluster_system *system)
 {
 	for (unsigned i = 0; i < fabric->n_faults; i++) {
@@ -320,6 +322,37 @@ int config_resolve_faults(struct config_reader *reader, struct config_fabric *fa
 		fault->host = node;
 	}
 	return 0;
+}
+
+// Whether switches have a buffer per input, which a frame must fit into before it is sent.
+static bool has_input_buffers(const struct config_fabric *fabric)
+{
+	return fabric->flow_control == SIM_CREDITS || fabric->flow_control == SIM_RETRY;
+}
+
+// Nodes send frames of their MTU, and not of `frame`.
+static int check_frames(struct config_reader *reader, const struct config_fabric *fabric,
+			const struct cluster_system *system)
+{
+	for (unsigned i = 0; i < system->n_nodes; i++) {
+		const struct cluster_system_node *node = &system->nodes[i];
+		const uint32_t bytes = node->mtu + NET_ETH_SIZE + FCS_SIZE;
+
+		if (fabric->buffer < bytes)
+			return config_fail(config_at(reader, "fabric.buffer"),
+					   "has no room for a frame of node \"%s\", %u bytes",
+					   node->name, bytes);
+	}
+	return 0;
+}
+
+int config_resolve_fabric(struct config_reader *reader, struct config_fabric *fabric,
+			  const struct cluster_system *system)
+{
+	if (fabric->traffic.kind == SIM_TRAFFIC_SYSTEM && has_input_buffers(fabric) &&
+	    check_frames(reader, fabric, system))
+		return -1;
+	return resolve_faults(reader, fabric, system);
 }
 
 static int check_traffic(struct config_reader *reader, const struct config_fabric *fabric)
@@ -386,7 +419,7 @@ static int check_buffers(struct config_reader *reader, const struct config_fabri
 		return config_fail(config_at(reader, "fabric.buffer"), "has no room for a frame");
 	if (fabric->shared_buffer == 0)
 		return 0;
-	if (fabric->flow_control != SIM_NO_FLOW_CONTROL && fabric->flow_control != SIM_PFC)
+	if (has_input_buffers(fabric))
 		return config_fail(config_at(reader, "fabric.shared_buffer"),
 				   "is for flow_control none and pfc");
 	if (fabric->shared_buffer < fabric->frame)

@@ -30,8 +30,8 @@ int config_check_groups(struct config_reader *reader, struct config *config);
 int config_check_roce(struct config_reader *reader, const struct config *config);
 
 int config_check_fabric(struct config_reader *reader, const struct config_fabric *fabric);
-// Finds the nodes that faults name.
-int config_resolve_faults(struct config_reader *reader, struct config_fabric *fabric,
+// Finds the nodes that faults name, and checks what depends on the nodes.
+int config_resolve_fabric(struct config_reader *reader, struct config_fabric *fabric,
 			  const struct cluster_system *system);
 
 // Checks what a port needs that receives RoCE, and that messages are MFPs.

@@ -175,7 +175,7 @@ static int read_tree(struct config_reader *reader, const cJSON *root, const char
 	}
 	if (node && strcmp(node, CONFIG_MANAGER_NODE) != 0)
 		return config_fail(reader, "there are no nodes, so --node names none");
-	return config_resolve_faults(reader, &config->fabric, &config->cluster) ||
+	return config_resolve_fabric(reader, &config->fabric, &config->cluster) ||
 		       config_check(reader, config)
 		   ? -1
 		   : 0;

@@ -252,7 +252,7 @@ static int read_all(struct config_reader *reader, struct system *system, const c
 			memcpy(config, system->node, sizeof(*config));
 	}
 	if (config_check_cluster(reader, &system->node->sources, system->common, system->owners) ||
-	    config_resolve_faults(reader, &config->fabric, cluster))
+	    config_resolve_fabric(reader, &config->fabric, cluster))
 		return -1;
 	// A missing or wrong name of a node is reported only after all nodes have been checked.
 	if (chosen == cluster->n_nodes)

@@ -110,7 +110,7 @@ CROSS_CHECKS = [
     # of the simulated network
     r"fabric\.pfc\.xon: is not below xoff$",
     r"fabric\.paths: dimension-order is for topology torus$",
-    r"fabric\.buffer: has no room for a frame$",
+    r"fabric\.buffer: has no room for a frame( of node |$)",
     r"fabric\.warm_up: is not below duration$",
     r"fabric\.ecn\.low: is not below high$",
     r"fabric\.ecn\.high: nodes react to ECN over RoCE only, which is not simulated$",

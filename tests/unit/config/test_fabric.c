@@ -135,6 +135,20 @@ static void faults__fit_to_the_rest(void **state)
 		       "x.json: fabric.faults[0].node: there is no node \"b9\"");
 }
 
+static void buffers__have_room_for_frames_of_the_nodes(void **state)
+{
+	(void)state;
+	assert_system_refused("fabric={\"traffic\": {\"kind\": \"system\"}, \"flow_control\": "
+			      "\"retry\", \"frame\": 64, \"buffer\": 1517}",
+			      "x.json: fabric.buffer: has no room for a frame of node \"a\", 1518 "
+			      "bytes");
+	config_free(load_node("a", ALL("fabric={\"traffic\": {\"kind\": \"system\"}, "
+				       "\"flow_control\": \"retry\", \"frame\": 64, "
+				       "\"buffer\": 1518}")));
+	config_free(load_node("a", ALL("fabric={\"flow_control\": \"retry\", \"frame\": 64, "
+				       "\"buffer\": 64}")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +156,7 @@ int main(void)
 		cmocka_unit_test(fabric__is_read),
 		cmocka_unit_test(fabric__keys_fit_together),
 		cmocka_unit_test(faults__fit_to_the_rest),
+		cmocka_unit_test(buffers__have_room_for_frames_of_the_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
