@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "functional"))
 
 import evbtest
 import farm_points
+import host_costs
 import machine
 import runs
 import suites_boards
@@ -91,6 +92,11 @@ def parse_arguments():
                                            for name, (_, text) in SUITES.items()))
     parser.add_argument("suites", nargs="*", metavar="SUBSUITE", help="which; all without any")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON, too")
+    parser.add_argument("--host-costs", metavar="FILE",
+                        help="`build` and `sched`: write what they find as the object "
+                        "fabric.host_costs of a simulation")
+    parser.add_argument("--mtu", type=int, default=host_costs.MTU, choices=host_costs.MTUS,
+                        help=f"size of the packets of --host-costs ({host_costs.MTU})")
     parser.add_argument("--quick", action="store_true",
                         help="few cases, short runs: shows that it works, not how fast")
     parser.add_argument("--full", action="store_true",
@@ -109,6 +115,8 @@ def parse_arguments():
     unknown = [name for name in options.suites if name not in SUITES]
     if unknown:
         parser.error(f"no such sub-suite: {', '.join(unknown)}; there are {', '.join(SUITES)}")
+    if options.host_costs and options.suites and not {*host_costs.SUITES} <= {*options.suites}:
+        parser.error(f"--host-costs: it takes the sub-suites {' and '.join(host_costs.SUITES)}")
     if options.repetitions is not None and options.repetitions < 1:
         parser.error("--repetitions: at least 1")
     try:
@@ -152,6 +160,18 @@ def hugepages_used(bench):
         frozenset(bench.hugepages), "not by all")
 
 
+def write_host_costs(options, report):
+    """Returns why it cannot, or None."""
+    try:
+        text = json.dumps(host_costs.costs(report, options.mtu), indent=4)
+        with open(options.host_costs, "w", encoding="utf-8") as file:
+            print(text, file=file)
+    except (OSError, ValueError) as error:
+        return f"--host-costs: {error}"
+    print(f"host costs of packets of {options.mtu} B: {options.host_costs}")
+    return None
+
+
 def main():
     options = parse_arguments()
     # Whoever stops it wants everything as it was.
@@ -180,6 +200,8 @@ def main():
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(report, file, indent=1)
             file.write("\n")
+    if options.host_costs and not bench.stopped:
+        bench.failures.extend(filter(None, [write_host_costs(options, report)]))
     for failure in bench.failures:
         print(f"FAILED: {failure}", file=sys.stderr)
     if bench.stopped:

@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "functional"))
 import bottleneck
 import evbtest
 import farm_points
+import host_costs
 import instructions
 import machine
 import peer_flesnet
@@ -418,6 +419,40 @@ def test_peers__ratio_within_a_round():
     check_equal([row["times"] for row in rows], [3, 2, None], "times the other")
 
 
+def _measured(columns, rows):
+    """A table with these rows: (name, conditions, {key: value})."""
+    table = runs.Table(columns[0], [(key, key, "ns") for key in columns[1]])
+    for name, conditions, values in rows:
+        table.add(name, [values], conditions)
+    return table.as_json()
+
+
+def test_host_costs__are_those_of_the_mtu():
+    def row(mtu, layout, consumer, values):
+        return ("", {"segment": mtu, "layout": layout, "consumer": consumer}, values)
+
+    costs = {"ns_rx": 20.4, "ns_builder": 500.2, "ns_source": 61.4}
+    wrong = dict.fromkeys(costs, 1)
+    report = {"suites": {
+        "build": [_measured(("build: events in memory", ["ns_rx"]), []),
+                  _measured(("build: what a segment costs", list(costs)), [
+                      row(9000, "spread", "no process", wrong), row(9000, "fused", "all", wrong),
+                      row(1500, "fused", "no process", wrong),
+                      row(9000, "fused", "no process", costs),
+                      row(9000, "fused", "no process", wrong)])],
+        "sched": [_measured(("sched: control messages, both sides", ["small"]), [
+            ("with a key", {}, {"small": 900}), ("without a key", {}, {"small": 301})])]}}
+    check_equal(host_costs.costs(report, 9000),
+                {"receive_packet": "521ns", "send_packet": "61ns", "control_message": "150ns"},
+                "costs")
+    try:
+        host_costs.costs(report, 4096)
+    except ValueError as error:
+        check("build has not measured ns_rx" in str(error), error)
+    else:
+        check(False, "costs of what was not measured")
+
+
 # --- only when asked for: runs the program -------------------------------------------------------
 
 
@@ -425,15 +460,24 @@ def smoke():
     """A short run of some sub-suites ends well and leaves a sound report; no figure is judged."""
     build = os.path.dirname(evbtest.binary())
     with evbtest.Workspace() as work:
-        report_file = work.path("report.json")
+        report_file, costs_file = work.path("report.json"), work.path("costs.json")
         done = subprocess.run(
-            [sys.executable, os.path.join(HERE, "bench.py"), "wire", "build", "idle", "--quick",
-             "--repetitions", "1", "--build", build, "--json", report_file],
+            [sys.executable, os.path.join(HERE, "bench.py"), "wire", "build", "sched", "idle",
+             "--quick", "--repetitions", "1", "--build", build, "--json", report_file,
+             "--host-costs", costs_file],
             capture_output=True, text=True, check=False)
         check_equal(done.returncode, 0, f"status of bench.py:\n{done.stdout}\n{done.stderr}")
         with open(report_file, encoding="utf-8") as file:
             report = json.load(file)
-    check_equal(list(report["suites"]), ["build", "wire", "idle"], "sub-suites")
+        with open(costs_file, encoding="utf-8") as file:
+            costs = file.read()
+        for key in ("receive_packet", "send_packet", "control_message"):
+            check(json.loads(costs)[key] not in ("0ns", None), f"{key} of {costs}")
+        system = os.path.join(evbtest.REPOSITORY, "configs", "cluster-8x4.json")
+        done = work.evb("sim", system, "--set", "fabric.traffic.kind=system", "--set",
+                        f"fabric.host_costs={costs}")
+        check_equal(done.status, 0, done.describe())
+    check_equal(list(report["suites"]), ["build", "sched", "wire", "idle"], "sub-suites")
     for key in ("cpu", "kernel", "compiler", "dpdk", "hugepages"):
         check(report["machine"].get(key), f"the report does not tell the {key}")
     for tables in report["suites"].values():
