@@ -19,7 +19,7 @@ enum config_topology {
 	CONFIG_TOPOLOGY_SWITCH,
 	CONFIG_TOPOLOGY_CLOS,
 	CONFIG_TOPOLOGY_TORUS,
-	CONFIG_TOPOLOGY_GRAPH, // of a file, config/graph.h
+	CONFIG_TOPOLOGY_GRAPH, // of a file, fabric_files/graph.h
 };
 
 // Where the hosts are, by their numbers.

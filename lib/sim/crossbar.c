@@ -27,12 +27,6 @@ struct sim_crossbar {
 	bool is_due;           // arbitration, at the end of this instant
 };
 
-// A place of a port and priority in a switch.
-static uint32_t place(const struct sim_fabric *fabric, uint32_t port, unsigned priority)
-{
-	return port * fabric->parameters.n_priorities + priority;
-}
-
 static bool is_voq(const struct sim_fabric *fabric)
 {
 	return fabric->parameters.kind == SIM_VIRTUAL_OUTPUT_QUEUED;
@@ -119,14 +113,14 @@ static struct list *list_of(const struct sim_fabric *fabric, const struct sim_cr
 {
 	const uint32_t row = is_voq(fabric) ? input * crossbar->radix + output : input;
 
-	return &crossbar->lists[place(fabric, row, priority)];
+	return &crossbar->lists[sim_place(fabric, row, priority)];
 }
 
 // The input ports with a packet for an output port.
 static uint64_t *requests(const struct sim_fabric *fabric, const struct sim_crossbar *crossbar,
 			  uint32_t output, unsigned priority)
 {
-	return crossbar->wants + place(fabric, output, priority) * crossbar->words;
+	return crossbar->wants + sim_place(fabric, output, priority) * crossbar->words;
 }
 
 static void arbitrate_later(struct sim_fabric *fabric, struct sim_crossbar *crossbar)
@@ -182,7 +176,7 @@ uint32_t sim_crossbar_take(struct sim_fabric *fabric, uint32_t port, unsigned al
 
 	for (allowed &= (1u << fabric->parameters.n_priorities) - 1; allowed != 0;) {
 		const unsigned priority = sim_next_priority(fabric, port, allowed);
-		const uint32_t at = place(fabric, output, priority);
+		const uint32_t at = sim_place(fabric, output, priority);
 		const uint32_t input =
 		    next_bit(crossbar->wants + at * crossbar->words, crossbar->busy,
 			     crossbar->words, crossbar->turn[at]);
@@ -237,11 +231,12 @@ void sim_crossbar_stuck(const struct sim_fabric *fabric, const uint8_t *blocked,
 		for (uint32_t i = 0; i < crossbar->radix * per_input * n_priorities; i++) {
 			const unsigned priority = i % n_priorities;
 			const uint32_t input = i / n_priorities / per_input;
-			const uint32_t at = place(fabric, crossbar->first_port + input, priority);
+			const uint32_t at =
+			    sim_place(fabric, crossbar->first_port + input, priority);
 			uint32_t packet = crossbar->lists[i].first;
 
 			if (packet == SIM_NONE ||
-			    !blocked[place(fabric, fabric->packets[packet].port, priority)])
+			    !blocked[sim_place(fabric, fabric->packets[packet].port, priority)])
 				continue;
 			next[at] = fabric->packets[packet].port;
 			for (; packet != SIM_NONE; packet = fabric->packets[packet].next)

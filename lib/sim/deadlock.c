@@ -7,8 +7,9 @@
 #include "sim/fabric_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-// All by port * n_priorities + priority.
+// All by sim_place().
 struct search {
 	const struct sim_fabric *fabric;
 	uint8_t *blocked;
@@ -16,11 +17,6 @@ struct search {
 	uint32_t *next;  // one of these ports
 	uint32_t *step;  // number of the step in which the port was visited; 0: not yet
 };
-
-static uint32_t place(const struct search *search, uint32_t port, unsigned priority)
-{
-	return port * search->fabric->parameters.n_priorities + priority;
-}
 
 // Whether packets of the port wait for the switch at the other end.
 static bool waits(const struct sim_fabric *fabric, uint32_t number, unsigned priority)
@@ -45,60 +41,66 @@ static bool stays_full(const struct search *search, uint32_t port, unsigned prio
 {
 	const struct sim_fabric_parameters *p = &search->fabric->parameters;
 	const uint32_t peer = search->fabric->ports[port].peer;
-	const uint64_t stuck = search->stuck[place(search, peer, priority)];
+	const uint64_t stuck = search->stuck[sim_place(search->fabric, peer, priority)];
 
 	if (p->flow_control == SIM_CREDITS || p->flow_control == SIM_RETRY)
 		return stuck + sim_flow_at(search->fabric, port, priority)->lacks > p->input_buffer;
 	return stuck > sim_xon(search->fabric, peer);
 }
 
+// The packet is in the buffer of an input, and waits for a blocked port.
+static void add_stuck(struct search *search, const struct sim_packet *packet)
+{
+	const uint32_t at = sim_place(search->fabric, packet->from, packet->priority);
+
+	search->stuck[at] += packet->bytes;
+	search->next[at] = packet->port;
+}
+
 // Packets on a link, and those that were refused, are in no list, and still in the buffer of their
 // sender.
-static void count_copies(struct search *search)
+static void add_copies(struct search *search)
 {
 	const struct sim_fabric *fabric = search->fabric;
 
 	for (uint32_t i = 0; i < fabric->used; i++) {
 		const struct sim_packet *packet = &fabric->packets[i];
 
-		if (packet->bytes == 0 || packet->from == SIM_NONE ||
-		    !search->blocked[place(search, packet->port, packet->priority)])
-			continue;
-		search->stuck[place(search, packet->from, packet->priority)] += packet->bytes;
-		search->next[place(search, packet->from, packet->priority)] = packet->port;
+		if (packet->bytes != 0 && packet->from != SIM_NONE &&
+		    search->blocked[sim_place(fabric, packet->port, packet->priority)])
+			add_stuck(search, packet);
+	}
+}
+
+// Packets in the queues of blocked ports.
+static void add_queues(struct search *search)
+{
+	const struct sim_fabric *fabric = search->fabric;
+	const unsigned n_priorities = fabric->parameters.n_priorities;
+
+	for (uint32_t i = fabric->n_hosts * n_priorities; i < fabric->n_ports * n_priorities; i++) {
+		const uint8_t backlog = fabric->ports[i / n_priorities].backlog;
+		const bool has_any = (backlog >> i % n_priorities & 1) != 0;
+		uint32_t number = has_any ? fabric->queues[i].first : SIM_NONE;
+
+		for (; search->blocked[i] && number != SIM_NONE;
+		     number = fabric->packets[number].next)
+			add_stuck(search, &fabric->packets[number]);
 	}
 }
 
 static void count_stuck(struct search *search)
 {
 	const struct sim_fabric *fabric = search->fabric;
-	const uint32_t n_places = fabric->n_ports * fabric->parameters.n_priorities;
 
-	for (uint32_t i = 0; i < n_places; i++)
-		search->stuck[i] = 0;
-	if (fabric->retries != NULL) {
-		count_copies(search);
-		return;
-	}
-	if (fabric->crossbars != NULL) {
+	memset(search->stuck, 0,
+	       (size_t)fabric->n_ports * fabric->parameters.n_priorities * sizeof(*search->stuck));
+	if (fabric->retries != NULL)
+		add_copies(search);
+	else if (fabric->crossbars != NULL)
 		sim_crossbar_stuck(fabric, search->blocked, search->stuck, search->next);
-		return;
-	}
-	for (uint32_t i = 0; i < n_places; i++) {
-		const uint32_t port = i / fabric->parameters.n_priorities;
-		const unsigned priority = i % fabric->parameters.n_priorities;
-		const bool has_any = (fabric->ports[port].backlog >> priority & 1) != 0;
-		uint32_t number = has_any ? fabric->queues[i].first : SIM_NONE;
-
-		if (!search->blocked[i] || port < fabric->n_hosts)
-			continue;
-		for (; number != SIM_NONE; number = fabric->packets[number].next) {
-			const struct sim_packet *packet = &fabric->packets[number];
-
-			search->stuck[place(search, packet->from, priority)] += packet->bytes;
-			search->next[place(search, packet->from, priority)] = port;
-		}
-	}
+	else
+		add_queues(search);
 }
 
 // Takes away the ports that will not wait for ever. True: there were any.
@@ -110,7 +112,7 @@ static bool take_away(struct search *search)
 	count_stuck(search);
 	for (uint32_t port = 0; port < fabric->n_ports; port++) {
 		for (unsigned p = 0; p < fabric->parameters.n_priorities; p++) {
-			uint8_t *blocked = &search->blocked[place(search, port, p)];
+			uint8_t *blocked = &search->blocked[sim_place(fabric, port, p)];
 
 			if (*blocked && !stays_full(search, port, p)) {
 				*blocked = 0;
@@ -128,15 +130,15 @@ static uint32_t follow(struct search *search, uint32_t first, struct sim_wait *c
 	const unsigned priority = first % fabric->parameters.n_priorities;
 	uint32_t port = first / fabric->parameters.n_priorities, length = 0, begin, step = 0;
 
-	while (search->step[place(search, port, priority)] == 0) {
-		search->step[place(search, port, priority)] = ++step;
-		port = search->next[place(search, fabric->ports[port].peer, priority)];
+	while (search->step[sim_place(fabric, port, priority)] == 0) {
+		search->step[sim_place(fabric, port, priority)] = ++step;
+		port = search->next[sim_place(fabric, fabric->ports[port].peer, priority)];
 	}
 	begin = port;
 	do {
 		if (length < room)
 			cycle[length++] = (struct sim_wait){ port, priority };
-		port = search->next[place(search, fabric->ports[port].peer, priority)];
+		port = search->next[sim_place(fabric, fabric->ports[port].peer, priority)];
 	} while (port != begin);
 	return length;
 }

@@ -116,7 +116,7 @@ struct sim_fabric {
 	const uint64_t *now; // ps
 	struct sim_packet *packets;
 	struct sim_sender *ports;
-	struct sim_queue *queues;       // port * n_priorities + priority
+	struct sim_queue *queues;       // by sim_place()
 	struct sim_flow *flows;         // same
 	struct sim_crossbar *crossbars; // per switch; NULL: output-queued
 	struct sim_routes routes;
@@ -158,16 +158,23 @@ static inline uint64_t sim_wire_time(const struct sim_fabric *fabric, const stru
 	       SIM_FRACTION_BITS;
 }
 
+// Where arrays have what belongs to a port, or a number of a port within its switch, and a
+// priority.
+static inline uint32_t sim_place(const struct sim_fabric *fabric, uint32_t port, unsigned priority)
+{
+	return port * fabric->parameters.n_priorities + priority;
+}
+
 static inline struct sim_queue *sim_queue_at(const struct sim_fabric *fabric, uint32_t port,
 					     unsigned priority)
 {
-	return &fabric->queues[port * fabric->parameters.n_priorities + priority];
+	return &fabric->queues[sim_place(fabric, port, priority)];
 }
 
 static inline struct sim_flow *sim_flow_at(const struct sim_fabric *fabric, uint32_t port,
 					   unsigned priority)
 {
-	return &fabric->flows[port * fabric->parameters.n_priorities + priority];
+	return &fabric->flows[sim_place(fabric, port, priority)];
 }
 
 static inline bool sim_is_lossless(const struct sim_fabric *fabric, unsigned priority)
@@ -252,6 +259,8 @@ uint64_t sim_xon(const struct sim_fabric *fabric, uint32_t port);
 
 // With credits: the bytes that came in through `port` need no buffer any more.
 void sim_return_credit(struct sim_fabric *fabric, uint32_t port, unsigned priority, uint32_t bytes);
+// The time of a pause of so many quanta, ps, at the present rate of the port.
+uint64_t sim_pause_time(const struct sim_sender *port, unsigned quanta);
 // Sends the pause frame that is due at an idle port.
 void sim_send_pause(struct sim_fabric *fabric, uint32_t port);
 // A port lacks room at the receiver for a packet of so many bytes, or does not any more.

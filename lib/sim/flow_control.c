@@ -92,7 +92,7 @@ void sim_output(struct sim_fabric *fabric, uint32_t number, unsigned priority, u
 	sim_start(fabric, number);
 }
 
-static uint64_t pause_time(const struct sim_sender *port, unsigned quanta)
+uint64_t sim_pause_time(const struct sim_sender *port, unsigned quanta)
 {
 	return quanta * port->byte_time * (SIM_QUANTUM_BITS / 8) >> SIM_FRACTION_BITS;
 }
@@ -117,7 +117,7 @@ void sim_send_pause(struct sim_fabric *fabric, uint32_t number)
 		if (is_host || quanta == 0)
 			continue;
 		sim_flow_at(fabric, number, priority)->repeat_at =
-		    end + pause_time(port, quanta) / 2;
+		    end + sim_pause_time(port, quanta) / 2;
 		sim_at(fabric->engine, sim_flow_at(fabric, number, priority)->repeat_at,
 		       fabric->handlers[SIM_REPEATS_PAUSE], number, priority);
 	}
@@ -187,7 +187,7 @@ void sim_pauses(void *context, uint32_t number, uint32_t data)
 		end_pause(fabric, number, priority);
 		return;
 	}
-	flow->paused_until = *fabric->now + pause_time(port, quanta);
+	flow->paused_until = *fabric->now + sim_pause_time(port, quanta);
 	sim_at(fabric->engine, flow->paused_until, fabric->handlers[SIM_PAUSE_ENDS], number,
 	       priority);
 	if ((port->paused >> priority & 1) != 0)

@@ -34,9 +34,7 @@ void sim_port_storm(struct sim_fabric *fabric, uint32_t number, uint8_t prioriti
 static bool is_storm(const struct sim_fabric *fabric, uint32_t number, unsigned priority)
 {
 	const struct sim_sender *port = &fabric->ports[number];
-	const uint64_t frame =
-	    port->byte_time * (SIM_QUANTUM_BITS / 8) * fabric->parameters.pause_quanta >>
-	    SIM_FRACTION_BITS;
+	const uint64_t frame = sim_pause_time(port, fabric->parameters.pause_quanta);
 
 	if ((port->paused >> priority & 1) == 0 ||
 	    *fabric->now - sim_flow_at(fabric, number, priority)->paused_since <= 2 * frame)

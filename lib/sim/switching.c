@@ -75,12 +75,6 @@ static uint32_t shortest(struct sim_fabric *fabric, const uint32_t *ports, uint3
 	return best;
 }
 
-// Picks one of `count` with equal probability, by 32 random bits.
-static uint32_t scale(uint64_t random, uint32_t count)
-{
-	return (uint32_t)((random >> 32) * count >> 32);
-}
-
 // The port by which a switch forwards the packet.
 static uint32_t route(struct sim_fabric *fabric, uint32_t node, const struct sim_packet *packet)
 {
@@ -100,14 +94,14 @@ static uint32_t route(struct sim_fabric *fabric, uint32_t node, const struct sim
 	case SIM_BY_DESTINATION:
 		return ports[packet->destination / set->divisor % set->count];
 	case SIM_ECMP:
-		return ports[scale(
+		return ports[random_scale(
 		    random_mix(packet->flow + ((uint64_t)(at + 1) << 32) + fabric->parameters.seed),
 		    set->count)];
 	case SIM_RANDOM:
-		return ports[scale(random_next(&fabric->random), set->count)];
+		return ports[random_below(&fabric->random, set->count)];
 	default:
 		return shortest(fabric, ports, set->count,
-				scale(random_next(&fabric->random), set->count), packet->priority);
+				random_below(&fabric->random, set->count), packet->priority);
 	}
 }
 

@@ -83,7 +83,7 @@ static void send(struct daqpipe *daqpipe, enum kind kind, uint32_t from, uint32_
 static void shuffle(struct daqpipe *daqpipe, uint32_t *order)
 {
 	for (uint32_t i = 0; i < daqpipe->n_hosts; i++) {
-		const uint32_t j = traffic_choose(&daqpipe->base.random, i + 1);
+		const uint32_t j = random_below(&daqpipe->base.random, i + 1);
 		order[i] = order[j];
 		order[j] = i;
 	}
@@ -138,7 +138,7 @@ static bool send_one(struct daqpipe *daqpipe, uint32_t unit)
 	uint32_t first = daqpipe->last[unit] + 1;
 
 	if (daqpipe->base.parameters.settings.shift == SIM_SHIFT_RANDOM)
-		first = traffic_choose(&daqpipe->base.random, daqpipe->n_hosts);
+		first = random_below(&daqpipe->base.random, daqpipe->n_hosts);
 	for (uint32_t i = 0; i < daqpipe->n_hosts; i++)
 		if (send_to(daqpipe, unit, (first + i) % daqpipe->n_hosts))
 			return true;

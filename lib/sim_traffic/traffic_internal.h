@@ -30,12 +30,6 @@ extern const struct traffic_model traffic_uniform;
 extern const struct traffic_model traffic_a2a;
 extern const struct traffic_model traffic_daqpipe;
 
-// A whole number below `below`, which is at most 2^32: all are equally likely but for 2^-32.
-static inline uint32_t traffic_choose(struct random *random, uint32_t below)
-{
-	return (uint32_t)(((random_next(random) >> 32) * below) >> 32);
-}
-
 // The time in which a link carries so many bytes at a share of its rate, in ps.
 static inline uint64_t traffic_time(const struct sim_traffic *traffic, double bytes, double load)
 {

@@ -39,7 +39,7 @@ static bool start(struct sim_traffic *traffic)
 	for (uint32_t i = 0; i < n; i++)
 		permutation->next[i] = i;
 	for (uint32_t i = n - 1; i > 0; i--) {
-		const uint32_t j = traffic_choose(&traffic->random, i);
+		const uint32_t j = random_below(&traffic->random, i);
 		const uint32_t swapped = permutation->next[i];
 		permutation->next[i] = permutation->next[j];
 		permutation->next[j] = swapped;

@@ -25,7 +25,7 @@ static void send_one(void *context, uint32_t host, uint32_t data)
 {
 	struct uniform *uniform = context;
 	struct sim_traffic *base = &uniform->base;
-	const uint32_t other = traffic_choose(&base->random, base->parameters.n_hosts - 1);
+	const uint32_t other = random_below(&base->random, base->parameters.n_hosts - 1);
 
 	(void)data;
 	traffic_send(base, &(struct sim_message){ .from = host,
