@@ -9,7 +9,7 @@
 #define FAULTS_NS UINT64_C(12000000000)
 #define CALM_NS   UINT64_C(1200000000)
 
-static uint64_t random_below(struct random *random, uint64_t n)
+static uint64_t draw_below(struct random *random, uint64_t n)
 {
 	return random_next(random) % n;
 }
@@ -38,7 +38,7 @@ static void begin(struct voters *voters, struct voter_process *process, unsigned
 	process->alive = true;
 	process->process = ++voters->last_process;
 	process->node = node;
-	process->next_beat = now + random_below(&voters->random, VOTERS_BEAT);
+	process->next_beat = now + draw_below(&voters->random, VOTERS_BEAT);
 	vote_begin(&process->vote, VOTERS_LEASE, now);
 	election_make(&process->election, &parameters);
 }
@@ -53,8 +53,8 @@ void voters_make(struct voters *voters, uint64_t seed, unsigned n, unsigned n_ra
 	voters->holder = VOTERS_MOST;
 	for (unsigned i = 0; i < n; i++) {
 		voters->clocks[i].rate =
-		    1 + ((double)random_below(&voters->random, 2001) - 1000) / 40000;
-		voters->clocks[i].offset = random_below(&voters->random, UINT64_C(1) << 40);
+		    1 + ((double)draw_below(&voters->random, 2001) - 1000) / 40000;
+		voters->clocks[i].offset = draw_below(&voters->random, UINT64_C(1) << 40);
 		begin(voters, &voters->processes[i], i);
 	}
 }
@@ -92,11 +92,11 @@ static void send(struct voters *voters, struct voter_process *process, unsigned 
 	struct voter_message *message = &voters->messages[voters->n_messages];
 
 	if (voters->n_messages == VOTERS_MESSAGES || voters->cut[process->node][to] ||
-	    random_below(&voters->random, 100) < voters->loss)
+	    draw_below(&voters->random, 100) < voters->loss)
 		return;
 	voters->n_messages++;
 	*message = (struct voter_message){
-		.due = voters->now + random_below(&voters->random, voters->delay + 1),
+		.due = voters->now + draw_below(&voters->random, voters->delay + 1),
 		.from = process->node,
 		.to = to,
 		.process = process->process,
@@ -258,8 +258,8 @@ void voters_run(struct voters *voters, uint64_t ns)
 
 static void cut_some(struct voters *voters)
 {
-	const unsigned side = (unsigned)random_below(&voters->random, 1u << voters->n);
-	const bool one_way = random_below(&voters->random, 3) == 0;
+	const unsigned side = (unsigned)draw_below(&voters->random, 1u << voters->n);
+	const bool one_way = draw_below(&voters->random, 3) == 0;
 
 	for (unsigned i = 0; i < voters->n; i++)
 		for (unsigned j = 0; j < voters->n; j++)
@@ -269,7 +269,7 @@ static void cut_some(struct voters *voters)
 
 static void cut_pair(struct voters *voters, unsigned node)
 {
-	const unsigned other = (unsigned)random_below(&voters->random, voters->n);
+	const unsigned other = (unsigned)draw_below(&voters->random, voters->n);
 
 	voters->cut[node][other] = voters->cut[other][node] = node != other;
 }
@@ -284,16 +284,15 @@ static void heal(struct voters *voters)
 static void one_fault(struct voters *voters)
 {
 	struct random *random = &voters->random;
-	const bool of_holder = voters->holder < VOTERS_MOST && random_below(random, 3) > 0;
-	const unsigned node =
-	    of_holder ? voters->holder : (unsigned)random_below(random, voters->n);
+	const bool of_holder = voters->holder < VOTERS_MOST && draw_below(random, 3) > 0;
+	const unsigned node = of_holder ? voters->holder : (unsigned)draw_below(random, voters->n);
 
-	switch (voters->immortal ? 1 + random_below(random, 6) : random_below(random, 10)) {
+	switch (voters->immortal ? 1 + draw_below(random, 6) : draw_below(random, 10)) {
 	case 0:
 		voters_kill(voters, node);
 		break;
 	case 7:
-		voters_kill(voters, (unsigned)random_below(random, voters->n));
+		voters_kill(voters, (unsigned)draw_below(random, voters->n));
 		for (unsigned i = 0; i < voters->n; i++)
 			voters_start(voters, i);
 		break;
@@ -302,19 +301,19 @@ static void one_fault(struct voters *voters)
 		break;
 	case 1:
 	case 2:
-		voters_start(voters, (unsigned)random_below(random, voters->n));
+		voters_start(voters, (unsigned)draw_below(random, voters->n));
 		break;
 	case 3:
-		voters_stop(voters, node, random_below(random, 500) * VOTERS_STEP);
+		voters_stop(voters, node, draw_below(random, 500) * VOTERS_STEP);
 		break;
 	case 4:
 		cut_some(voters);
 		break;
 	case 5:
-		voters->loss = (unsigned)random_below(random, 40);
+		voters->loss = (unsigned)draw_below(random, 40);
 		break;
 	case 6:
-		voters->delay = random_below(random, 250) * VOTERS_STEP;
+		voters->delay = draw_below(random, 250) * VOTERS_STEP;
 		break;
 	default:
 		heal(voters);
@@ -330,7 +329,7 @@ void voters_history(struct voters *voters, uint64_t seed)
 	voters->immortal = seed % 3 == 0;
 	while (voters->now < FAULTS_NS && voters->broken[0] == '\0') {
 		one_fault(voters);
-		voters_run(voters, random_below(&voters->random, 300) * VOTERS_STEP);
+		voters_run(voters, draw_below(&voters->random, 300) * VOTERS_STEP);
 	}
 	heal(voters);
 	for (unsigned i = 0; i < n; i++) {
