@@ -111,19 +111,27 @@ void readout_close_bundles(struct readout_role *readout)
 			i++;
 }
 
-// In a linear shift the order of the builders is that of the packets: another builder's turn ends
-// the bundle.
+// Whether another builder's turn ends the bundle of the one before. Without a barrier or windows it
+// does not: the bundles of a poll leave in the order of their first blocks, which is that of the
+// shift, and a builder's turn is as long as one packet, at most.
+static bool turns_end_bundles(const struct readout_role *readout)
+{
+	return (readout->logic.grant.flags & MESSAGE_BARRIER) != 0 ||
+	       readout_logic_is_timed(&readout->logic);
+}
+
 static void begin_turn(struct readout_role *readout)
 {
 	struct bundles *bundles = &readout->bundles;
 
-	if (readout->local != NULL || readout->logic.grant.n_positions <= 1)
+	if (readout->local != NULL || readout->logic.grant.n_positions <= 1 ||
+	    !turns_end_bundles(readout))
 		return;
-	for (unsigned i = 0; i < bundles->n_open; i++)
-		if (!bundles->open[i].is_local && bundles->open[i].builder != readout->builder) {
+	for (unsigned i = 0; i < bundles->n_open;)
+		if (bundles->open[i].is_local || bundles->open[i].builder == readout->builder)
+			i++;
+		else
 			(void)close_bundle(readout, &bundles->open[i]); // no link is full
-			return;                                         // there was no other one
-		}
 }
 
 // BUNDLES_FULL: the link of the local builder is full.

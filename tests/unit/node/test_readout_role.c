@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The readout role on a ring port: one builder on another node, grants by mailbox.
+// The readout role on a ring port: one builder on another node, or two on two, grants by mailbox.
 #include "testbed.h"
 
 #include <stdlib.h>
@@ -23,6 +23,9 @@
 #define STEP   500u       // ticks between two polls
 #define EVENTS 50u
 
+#define MOST_BUILDERS 2u
+#define ADDRESS       0x0a000002u // IPv4, of the first builder; the next one has the next
+
 struct bench {
 	struct config *config;
 	struct testbed_port wire;
@@ -32,6 +35,8 @@ struct bench {
 	struct rte_mempool *headers, *payloads;
 	struct rte_mempool *bundles; // NULL: none
 	struct link *link;           // to a local builder; NULL: it is remote
+	unsigned n_builders;         // each on a node of its own
+	uint16_t flags;              // of each grant of bundles
 	struct neighbours *neighbours;
 	struct mailbox to, from; // the readout
 	struct role *role;
@@ -44,8 +49,9 @@ static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 9 };
 static void make_role(struct bench *bench, bool tagged)
 {
 	const struct config_generator *generator = &bench->config->generators[0];
-	const struct readout_builder builder = {
-		.link = bench->link, .node = 1, .address = 0x0a000002, .udp_port = 19522
+	const struct readout_builder builders[MOST_BUILDERS] = {
+		{ .link = bench->link, .node = 1, .address = ADDRESS, .udp_port = 19522 },
+		{ .node = 2, .first = 1, .address = ADDRESS + 1, .udp_port = 19522 },
 	};
 	const struct readout_parameters parameters = {
 		.name = "readout.g",
@@ -60,9 +66,9 @@ static void make_role(struct bench *bench, bool tagged)
 			.payloads = bench->payloads,
 		},
 		.sources = bench->sources,
-		.builders = &builder,
-		.n_builders = 1,
-		.n_nodes = 2,
+		.builders = builders,
+		.n_builders = bench->n_builders,
+		.n_nodes = MOST_BUILDERS + 1,
 		.source_buffer = 2 * EVENTS,
 		.pace = {
 			.n_sources = bench->set->n_sources,
@@ -90,6 +96,7 @@ static void bench_open_with(struct bench *bench, bool tagged, const char *genera
 	char error[SOURCE_ERROR_SIZE], text[512];
 
 	memset(bench, 0, sizeof(*bench));
+	bench->n_builders = 1;
 	snprintf(
 	    text, sizeof(text),
 	    "{\"ports\": [{\"name\": \"wire\", \"profile\": \"ring\", \"mtu\": 300}],"
@@ -108,7 +115,7 @@ static void bench_open_with(struct bench *bench, bool tagged, const char *genera
 	bench->sources = calloc(1, sizeof(*bench->sources));
 	bench->neighbours = calloc(1, sizeof(*bench->neighbours));
 	assert_true(bench->sources != NULL && bench->neighbours != NULL);
-	assert_true(neighbours_make(bench->neighbours, 2));
+	assert_true(neighbours_make(bench->neighbours, MOST_BUILDERS + 1));
 	source_table_make(bench->sources, bench->config->sources.ids,
 			  bench->config->sources.expected, bench->config->sources.n_ids);
 	assert_true(mailbox_make(&bench->to, 256, 0));
@@ -184,7 +191,7 @@ struct seen {
 };
 
 static void see(struct bench *bench, struct seen *seen, struct rte_mbuf *mbuf,
-		struct segment segment)
+		struct segment segment, unsigned builder)
 {
 	const struct divisor packing = divisor_make(3);
 
@@ -197,6 +204,7 @@ static void see(struct bench *bench, struct seen *seen, struct rte_mbuf *mbuf,
 		assert_int_equal(segment.event_id, 3 * segment.event_index);
 		assert_int_equal(segment.size, block.size);
 		assert_int_equal(segment.length, block.size);
+		assert_int_equal(segment.event_index % bench->n_builders, builder);
 		assert_false(seen->blocks[segment.event_index][segment.source]);
 		seen->blocks[segment.event_index][segment.source] = true;
 		seen->n_blocks++;
@@ -208,8 +216,9 @@ static void see(struct bench *bench, struct seen *seen, struct rte_mbuf *mbuf,
 	rte_pktmbuf_free(mbuf);
 }
 
-// The segment of a packet as rx decodes it.
-static struct segment segment_of(const struct bench *bench, const struct rte_mbuf *mbuf)
+// The segment of a packet as rx decodes it, and the builder that it is sent to.
+static struct segment segment_of(const struct bench *bench, const struct rte_mbuf *mbuf,
+				 unsigned *builder)
 {
 	uint8_t bytes[MTU + NET_ETH_SIZE];
 	const uint32_t length = rte_pktmbuf_pkt_len(mbuf);
@@ -221,6 +230,7 @@ static struct segment segment_of(const struct bench *bench, const struct rte_mbu
 	assert_int_equal(net_parse(bytes, length, length, 0, &frame), WIRE_OK);
 	assert_int_equal(frame.payload_offset + frame.payload_size, length);
 	assert_true(net_ipv4_checksum_ok(bytes + NET_ETH_SIZE));
+	*builder = load_be32(bytes + NET_ETH_SIZE + 16) - ADDRESS;
 	assert_int_equal(ejfat_segment_decode(bytes + frame.payload_offset, frame.payload_size,
 					      frame.payload_size, &decoded),
 			 WIRE_OK);
@@ -236,15 +246,39 @@ static struct segment segment_of(const struct bench *bench, const struct rte_mbu
 	};
 }
 
+static void see_packet(struct bench *bench, struct seen *seen, struct rte_mbuf *mbuf)
+{
+	unsigned builder;
+	const struct segment segment = segment_of(bench, mbuf, &builder);
+
+	see(bench, seen, mbuf, segment, builder);
+}
+
+// The builders are granted the events in turn.
+static void grant_in_round(struct bench *bench, uint64_t event)
+{
+	const uint16_t builder = (uint16_t)(event % bench->n_builders);
+
+	put(bench, (struct message){ .kind = MESSAGE_SEND,
+				     .event = event,
+				     .round = event / bench->n_builders,
+				     .flags = bench->flags,
+				     .state = 1,
+				     .builder = builder,
+				     .position = builder,
+				     .n_positions = (uint16_t)bench->n_builders });
+}
+
 // Polls until all events have been sent, and takes what has left.
 static void send_bundles(struct bench *bench, struct seen *seen)
 {
 	struct rte_mbuf *mbufs[64];
 
-	neighbours_set(bench->neighbours, 1, mac);
+	for (unsigned i = 1; i <= bench->n_builders; i++)
+		neighbours_set(bench->neighbours, i, mac);
 	begin_run(bench);
 	for (unsigned i = 0; i < EVENTS; i++)
-		put(bench, (struct message){ .kind = MESSAGE_SEND, .event = i, .n_positions = 1 });
+		grant_in_round(bench, i);
 	for (unsigned i = 0; seen->n_blocks < 4 * EVENTS; i++) {
 		unsigned n;
 
@@ -252,10 +286,10 @@ static void send_bundles(struct bench *bench, struct seen *seen)
 		role_poll(bench->role, ++bench->now);
 		n = rte_eth_rx_burst(bench->wire.port.id, 0, mbufs, 64);
 		for (unsigned j = 0; j < n; j++)
-			see(bench, seen, mbufs[j], segment_of(bench, mbufs[j]));
+			see_packet(bench, seen, mbufs[j]);
 		n = bench->link != NULL ? link_dequeue(bench->link, mbufs, 2) : 0;
 		for (unsigned j = 0; j < n; j++)
-			see(bench, seen, mbufs[j], *mbuf_segment(mbufs[j]));
+			see(bench, seen, mbufs[j], *mbuf_segment(mbufs[j]), 0);
 	}
 	assert_int_equal(readout_role_counters(bench->role)->blocks, 4 * EVENTS);
 	assert_int_equal(readout_role_counters(bench->role)->segments, 4 * EVENTS);
@@ -284,6 +318,34 @@ static void bundles__small_blocks_share_packets(void **state)
 			assert_int_equal(bench.link->counters.enqueued, 4 * EVENTS);
 		link_destroy(bench.link);
 		bench.link = NULL;
+		assert_int_equal(rte_mempool_in_use_count(bench.bundles), 0);
+		bench_close(&bench);
+		rte_mempool_free(bench.bundles);
+	}
+}
+
+// Blocks of several turns share packets, unless phases or windows part the turns.
+static void bundles__turns_share_packets(void **state)
+{
+	static const uint16_t flags[] = { 0, MESSAGE_BARRIER };
+
+	(void)state;
+	for (unsigned i = 0; i < RTE_DIM(flags); i++) {
+		struct seen seen = { 0 };
+		struct bench bench;
+
+		bench_open_with(&bench, false, ", \"size\": {\"law\": \"fixed\", \"mean\": 8}");
+		bench.role->operations->fini(bench.role);
+		bench.bundles = testbed_pool("bundles", 127, bundles_buffer_size(MTU));
+		bench.n_builders = MOST_BUILDERS;
+		bench.flags = flags[i];
+		make_role(&bench, false);
+		send_bundles(&bench, &seen);
+		// A poll sends 8 events, with 16 blocks for each builder. Three fit in a packet.
+		if (flags[i] == 0)
+			assert_in_range(seen.n_packets, 4 * EVENTS / 3, 4 * EVENTS / 2 - 20);
+		else
+			assert_int_equal(seen.n_packets, 2 * EVENTS);
 		assert_int_equal(rte_mempool_in_use_count(bench.bundles), 0);
 		bench_close(&bench);
 		rte_mempool_free(bench.bundles);
@@ -382,6 +444,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bundles__small_blocks_share_packets),
+		cmocka_unit_test(bundles__turns_share_packets),
 		cmocka_unit_test(bundles__large_blocks_leave_alone),
 		cmocka_unit_test(pace__counts_the_vlan_tag),
 		cmocka_unit_test(grant__of_what_is_finished_or_was_never_announced),
