@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
+#include "port/interface.h"
+
 unsigned plan_node_of(const struct plan *plan, unsigned role)
 {
 	return plan->lcores[plan->roles[role].lcore].numa_node;
@@ -26,28 +28,63 @@ static int place(struct plan *plan, unsigned role, unsigned lcore, char *error)
 	return 0;
 }
 
-// Two nodes that a memif joins are processes on one machine. If it does not give each process CPUs
-// of its own, each node takes half of them: threads of both on a CPU would wait for each other.
-static void leave_cpus_to_peer(struct plan *plan)
+// The node that a memif joins with this one; n_nodes: there is none.
+static unsigned memif_peer(const struct cluster_system *system)
 {
-	const struct cluster_system *system = &plan->config->cluster;
-	const struct cluster_system_node *self;
-	unsigned first, half = plan->n_lcores / 2, peer = 0;
+	const struct cluster_system_node *self = &system->nodes[system->self];
+	unsigned peer = 0;
 
-	if (system->n_nodes == 0 || half == 0 || plan->n_lcores < (unsigned)get_nprocs())
-		return;
-	self = &system->nodes[system->self];
-	if (self->memif == 0)
-		return;
 	while (peer < system->n_nodes &&
-	       (system->nodes[peer].memif != self->memif ||
+	       (self->memif == 0 || system->nodes[peer].memif != self->memif ||
 		system->nodes[peer].is_memif_client == self->is_memif_client))
 		peer++;
-	if (peer == system->n_nodes)
+	return peer;
+}
+
+static bool has_veth(const struct config *config)
+{
+	char interface[INTERFACE_NAME_SIZE];
+
+	for (unsigned i = 0; i < config->n_ports; i++)
+		if (interface_of_device(config->ports[i].device, interface) &&
+		    interface_is_veth(interface))
+			return true;
+	return false;
+}
+
+// The nodes that are processes on one machine, and the number of this one among them. A memif joins
+// two. A veth leads out of a network namespace of the machine; the other nodes are taken to be in
+// namespaces of it, too.
+static unsigned nodes_of_machine(const struct config *config, unsigned *number)
+{
+	const struct cluster_system *system = &config->cluster;
+
+	*number = 0;
+	if (system->n_nodes == 0)
+		return 1;
+	if (memif_peer(system) < system->n_nodes) {
+		*number = system->nodes[system->self].is_memif_client;
+		return 2;
+	}
+	if (!has_veth(config))
+		return 1;
+	*number = system->self;
+	return system->n_nodes;
+}
+
+// If the machine does not give each of its nodes CPUs of its own, each node takes its part of them,
+// one at least: threads of several nodes on a CPU would wait for each other.
+static void leave_cpus_to_others(struct plan *plan)
+{
+	unsigned number, first, part;
+	const unsigned n = nodes_of_machine(plan->config, &number), n_cpus = plan->n_lcores;
+
+	if (n < 2 || n_cpus < 2 || n_cpus < (unsigned)get_nprocs())
 		return;
-	first = self->is_memif_client ? plan->n_lcores - half : 0;
-	memmove(plan->lcores, plan->lcores + first, half * sizeof(*plan->lcores));
-	plan->n_lcores = half;
+	part = RTE_MAX(n_cpus / n, 1u);
+	first = n <= n_cpus ? number * (n_cpus - part) / (n - 1) : number % n_cpus;
+	memmove(plan->lcores, plan->lcores + first, part * sizeof(*plan->lcores));
+	plan->n_lcores = part;
 }
 
 // Places the roles on the available CPUs. One CPU runs all roles. With two CPUs the first runs the
@@ -65,7 +102,7 @@ static int place_automatically(struct plan *plan, char *error)
 	for (unsigned cpu = 0; cpu < CPU_SETSIZE && plan->n_lcores < EVB_MAX_CPUS; cpu++)
 		if (CPU_ISSET(cpu, &allowed))
 			plan->lcores[plan->n_lcores++].cpu = cpu;
-	leave_cpus_to_peer(plan);
+	leave_cpus_to_others(plan);
 	first = plan->n_lcores > plan->n_roles ? 1 : 0;
 	share = plan->n_lcores - first;
 	for (unsigned i = 0, next = 0; i < plan->n_roles; i++) {

@@ -69,6 +69,13 @@ uint64_t interface_link_rate(const char *interface)
 	return megabits == (uint32_t)SPEED_UNKNOWN ? 0 : megabits * BITS_PER_MEG;
 }
 
+bool interface_is_veth(const char *interface)
+{
+	struct ethtool_drvinfo information = { .cmd = ETHTOOL_GDRVINFO };
+
+	return ask_ethtool(interface, &information) == 0 && strcmp(information.driver, "veth") == 0;
+}
+
 // The first interface of a PCI device; a device with several has them by its ports.
 static bool interface_of_pci(const char *device, char name[INTERFACE_NAME_SIZE])
 {

@@ -17,6 +17,10 @@ uint32_t interface_mtu(const char *interface);
 // its driver does not report the rate.
 uint64_t interface_link_rate(const char *interface);
 
+// Whether the interface is one end of a veth pair, whose other end is on the same machine (Linux,
+// drivers/net/veth.c).
+bool interface_is_veth(const char *interface);
+
 // Finds the kernel's interface of a port's device: an interface itself, or that of a PCI device
 // ("0000:3b:00.0") whose driver is the kernel's. False: there is none on this machine.
 bool interface_of_device(const char *device, char name[INTERFACE_NAME_SIZE]);

@@ -272,6 +272,27 @@ def test_split_pull():
 RATE = 200  # events a second, where a test needs a run to last
 
 
+def test_nodes_share_the_cpus():
+    """lcores auto: each node on a veth has its part of the machine's CPUs."""
+    n_cpus = len(os.sched_getaffinity(0))
+    if n_cpus < 2 or n_cpus < os.cpu_count():
+        evbtest.skip("the test may use one CPU, or not all of the machine")
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", rate=50, writers=False)
+        with cluster.System(work, configuration) as system:
+            system.start()
+            used = {}
+            for node in system.nodes:
+                with telemetry.Telemetry(f"{system.name}-{node}") as client:
+                    lcores = client.query("/evb/lcore/all")
+                used[node] = {one["cpu"] for key, one in lcores.items() if key != "count"}
+            system.ctl("stop")
+            system.end(PATIENCE_S)
+        for node, cpus in used.items():
+            check(len(cpus) <= max(1, n_cpus // len(used)), f"CPUs of {node}: {used}")
+        check(not used["a"] & used["b"], f"two nodes are on one CPU: {used}")
+
+
 def released(status):
     return status["system"]["released"]
 

@@ -3,8 +3,11 @@
 #include "plan_bench.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "port/interface.h"
 
 const char plan_five_roles[] =
     "{\"ports\": [{\"name\": \"wire\", \"profile\": \"ring\"}]," SOURCES "," BUILDERS
@@ -21,6 +24,8 @@ int __wrap_numa_available(void);
 int __wrap_get_nprocs(void);
 int __wrap_numa_node_of_cpu(int cpu);
 uint64_t __wrap_eal_free_hugepages(int numa_node);
+bool __wrap_interface_of_device(const char *device, char name[INTERFACE_NAME_SIZE]);
+bool __wrap_interface_is_veth(const char *interface);
 
 int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 {
@@ -49,6 +54,17 @@ uint64_t __wrap_eal_free_hugepages(int numa_node)
 {
 	assert_in_range(numa_node, 0, 1);
 	return free_hugepages[numa_node];
+}
+
+bool __wrap_interface_of_device(const char *device, char name[INTERFACE_NAME_SIZE])
+{
+	snprintf(name, INTERFACE_NAME_SIZE, "%s", device);
+	return strncmp(device, "veth", 4) == 0 || strncmp(device, "eth", 3) == 0;
+}
+
+bool __wrap_interface_is_veth(const char *interface)
+{
+	return strncmp(interface, "veth", 4) == 0;
 }
 
 void machine_make(unsigned n_cpus)

@@ -2,7 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Plans for machines that the tests make up: which CPUs the process may use, on which NUMA node
-// each lies, and how many hugepages are free. The functions that ask the real machine are replaced
+// each lies, how many hugepages are free, and that interfaces exist that are called vethN, each an
+// end of a veth pair, and ethN. The functions that ask the real machine are replaced
 // when the tests are linked.
 #pragma once
 

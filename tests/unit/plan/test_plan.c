@@ -97,6 +97,52 @@ static void placing__nodes_that_a_memif_joins_share_the_machine(void **state)
 	assert_node_placed("/tmp/s", "client", "b", "0: control readout.g rx.w builder.b0");
 }
 
+// Three folded nodes, each with a port on the interface PREFIX0, PREFIX1 or PREFIX2.
+static void assert_on_interface(const char *prefix, const char *node, const char *expected)
+{
+	char text[1536];
+	size_t used;
+	struct plan *plan;
+
+	used = (size_t)snprintf(text, sizeof(text),
+				"{\"sources\": {\"ids\": [\"1-3\"]}, \"builders\": [{\"name\": "
+				"\"b0\"}], \"nodes\": [");
+	for (unsigned i = 0; i < 3; i++)
+		used += (size_t)snprintf(
+		    text + used, sizeof(text) - used,
+		    "%s{\"name\": \"%c\", \"manager\": %s, \"ports\": [{\"name\": \"w\", "
+		    "\"profile\": \"af_packet\", \"device\": \"%s%u\", \"address\": "
+		    "\"10.0.0.%u/24\"}], \"generators\": [{\"name\": \"g\", \"port\": \"w\", "
+		    "\"ids\": [%u]}]}",
+		    i > 0 ? "," : "", 'a' + i, i == 0 ? "true" : "false", prefix, i, i + 1, i + 1);
+	snprintf(text + used, sizeof(text) - used, "]}");
+	plan = plan_of_node(text, node);
+	assert_placed(plan, expected);
+	plan_free(plan);
+}
+
+static void placing__nodes_in_network_namespaces_share_the_machine(void **state)
+{
+	const char *on_two = "0: control readout.g rx.w | 1: builder.b0";
+
+	(void)state;
+	machine_make(2);
+	assert_on_interface("veth", "a", "0: control readout.g rx.w builder.b0");
+	assert_on_interface("veth", "b", "1: control readout.g rx.w builder.b0");
+	assert_on_interface("veth", "c", "0: control readout.g rx.w builder.b0");
+	// These nodes have machines of their own.
+	assert_on_interface("eth", "a", on_two);
+	assert_on_interface("eth", "b", on_two);
+	machine_make(7);
+	assert_on_interface("veth", "a", on_two);
+	assert_on_interface("veth", "b", "2: control readout.g rx.w | 3: builder.b0");
+	assert_on_interface("veth", "c", "5: control readout.g rx.w | 6: builder.b0");
+	// These CPUs are the process's own.
+	for (unsigned i = 2; i < 7; i++)
+		machine_forbid_cpu(i);
+	assert_on_interface("veth", "b", on_two);
+}
+
 static void placing__deals_round_where_cpus_are_short(void **state)
 {
 	struct plan *plan;
@@ -323,6 +369,7 @@ int main(void)
 		cmocka_unit_test(placing__on_one_cpu),
 		cmocka_unit_test(placing__on_two_cpus),
 		cmocka_unit_test(placing__nodes_that_a_memif_joins_share_the_machine),
+		cmocka_unit_test(placing__nodes_in_network_namespaces_share_the_machine),
 		cmocka_unit_test(placing__deals_round_where_cpus_are_short),
 		cmocka_unit_test(placing__one_role_each_where_there_are_enough),
 		cmocka_unit_test(placing__on_the_cpus_of_the_cpuset),
