@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "evring/evb_results.h"
 #include "known_frames.h"
 #include "wire/ejfat.h"
 #include "wire/feroce_cm.h"
@@ -212,6 +213,44 @@ static void connection_message(void)
 	tell("feroce_cm", "frequency", message.frequency);
 }
 
+// --- results of a filter ---
+
+static void put_number(uint8_t *at, unsigned size, uint64_t number)
+{
+	for (unsigned i = 0; i < size; i++)
+		at[i] = (uint8_t)(number >> 8 * i);
+}
+
+// All numbers are random but those that evb_results_open() checks.
+static void filter_results(void)
+{
+	uint8_t bytes[4 * EVB_RESULT_SIZE];
+	const size_t size = EVB_RESULT_SIZE * draw_from(1, 4);
+	struct evb_results results;
+	struct evb_result result;
+
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (uint8_t)draw();
+	memcpy(bytes, "EVBDECID", 8);
+	put_number(bytes + 8, 4, 1);
+	put_number(bytes + 12, 4, EVB_RESULT_SIZE);
+	if (evb_results_open(&results, bytes, size) != 0)
+		abort();
+	put_frame(bytes, size, (uint16_t)draw_from(1024, 40000));
+	tell("evb_results", "run_number", results.run_number);
+	tell("evb_results", "packing", results.packing);
+	tell("evb_results", "first", results.first);
+	while (evb_results_next(&results, &result)) {
+		tell("evb_results.record", "event_id", result.event_id);
+		tell("evb_results.record", "lines", result.lines);
+		tell("evb_results.record", "tag", result.tag);
+		tell("evb_results.record", "decide_us", result.decide_us);
+		tell("evb_results.record", "builder", result.builder);
+		tell("evb_results.record", "member", result.member);
+		tell("evb_results.record", "flags", result.flags);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	pcap_t *dead = pcap_open_dead(DLT_EN10MB, 65535);
@@ -226,6 +265,7 @@ int main(int argc, char **argv)
 		part_of_a_block((uint16_t)draw_from(40000, 45000));
 		whole_blocks();
 		connection_message();
+		filter_results();
 		control_frames();
 	}
 	pcap_dump_close(dumper);

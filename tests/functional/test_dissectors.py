@@ -4,6 +4,7 @@
 same value in tshark."""
 
 import collections
+import glob
 import os
 import shutil
 import subprocess
@@ -15,14 +16,13 @@ from evbtest import check, check_equal
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 HEADERS = 42  # bytes, of Ethernet, IPv4 and UDP
 PCAP_HEADER, PCAP_PACKET_HEADER = 24, 16
-RECORD_TYPES = 30  # of the control protocol: 1 to 31 but 4
 
 
 def tshark(capture):
     """What tshark says of each frame: [{field: [values]}]."""
     if not shutil.which("tshark"):
         evbtest.skip("tshark is not installed")
-    scripts = [*(os.path.join(ROOT, "wireshark", f"evb_{name}.lua") for name in ("segments", "feroce_cm")),
+    scripts = [*sorted(glob.glob(os.path.join(ROOT, "wireshark", "*.lua"))),
                os.environ["EVB_CONTROL_DISSECTOR"]]
     options = [option for script in scripts for option in ("-X", f"lua_script:{script}")]
     output = subprocess.run(["tshark", *options, "-r", capture, "-T", "pdml"], check=True,
@@ -75,8 +75,6 @@ def test_all_fields():
             capture, wanted = known_frames(work, seed)
             found = tshark(capture)
             check_equal(len(found), len(wanted), "frames")
-            types = {value for frame in wanted for value in frame.get("evb_control.record.type", ())}
-            check_equal(len(types), RECORD_TYPES, "types of records in the capture")
             for at, (ours, theirs) in enumerate(zip(wanted, found), 1):
                 check_fields(at, ours, theirs)
                 check(not theirs["_ws.expert.message"], f"frame {at}: {theirs['_ws.expert.message']}")
