@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <microhttpd.h>
 
@@ -242,18 +243,40 @@ static bool is_loopback(const struct sockaddr_storage *address)
 					      : ntohl(ipv4_of(address)->s_addr) >> 24 == 127;
 }
 
-// The address with the port that was given to the socket.
-static void print_address(struct web_server *server, const struct sockaddr_storage *address)
+static void print_address(char text[WEB_ADDRESS_SIZE], const struct sockaddr_storage *address)
 {
-	const union MHD_DaemonInfo *info =
-	    MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
-	bool ipv6 = address->ss_family == AF_INET6;
+	const bool ipv6 = address->ss_family == AF_INET6;
 	char host[INET6_ADDRSTRLEN] = "";
 
 	inet_ntop(address->ss_family, ipv6 ? (const void *)ipv6_of(address) : ipv4_of(address),
 		  host, sizeof(host));
-	snprintf(server->address, sizeof(server->address), ipv6 ? "[%s]:%u" : "%s:%u", host,
-		 info != NULL ? info->port : 0);
+	// The port is at the same place in the addresses of both families.
+	snprintf(text, WEB_ADDRESS_SIZE, ipv6 ? "[%s]:%u" : "%s:%u", host,
+		 ntohs(((const struct sockaddr_in *)(const void *)address)->sin_port));
+}
+
+// A socket that listens, and in *bound its address with the port that it got. Returns -1 on
+// failure, with errno: libmicrohttpd 1.0 would make the socket too, but loses the reason of a
+// failure.
+static int open_socket(const struct sockaddr_storage *address, struct sockaddr_storage *bound)
+{
+	const int on = 1;
+	const bool ipv6 = address->ss_family == AF_INET6;
+	const int fd = socket(address->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	socklen_t size = ipv6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	int reason;
+
+	if (fd < 0)
+		return -1;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	    (!ipv6 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) == 0) &&
+	    bind(fd, (const struct sockaddr *)address, size) == 0 && listen(fd, SOMAXCONN) == 0 &&
+	    getsockname(fd, (struct sockaddr *)bound, &size) == 0)
+		return fd;
+	reason = errno;
+	close(fd);
+	errno = reason;
+	return -1;
 }
 
 struct web_server *web_server_start(const struct sockaddr_storage *address, struct sampler *sampler,
@@ -264,6 +287,8 @@ struct web_server *web_server_start(const struct sockaddr_storage *address, stru
 	unsigned flags = MHD_USE_POLL_INTERNAL_THREAD |
 			 (address->ss_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0);
 	struct web_server *server = calloc(1, sizeof(*server));
+	struct sockaddr_storage bound = *address;
+	int fd = -1;
 
 	if (server == NULL) {
 		snprintf(error, WEB_ERROR_SIZE, "no memory");
@@ -273,8 +298,12 @@ struct web_server *web_server_start(const struct sockaddr_storage *address, stru
 	server->loopback = is_loopback(address);
 	server->hangup = hangup_start(MOST_CONNECTIONS, MOST_REQUEST_S);
 	if (server->hangup != NULL)
+		fd = open_socket(address, &bound);
+	print_address(server->address, &bound);
+	// The socket is closed with the daemon, and by some versions if the start fails.
+	if (fd >= 0)
 		server->daemon = MHD_start_daemon(
-		    flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR, address,
+		    flags, 0, NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
 		    MHD_OPTION_CONNECTION_LIMIT, MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
 		    MOST_IDLE_S, MHD_OPTION_PER_IP_CONNECTION_LIMIT, MOST_OF_ADDRESS,
 		    MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
@@ -283,12 +312,13 @@ struct web_server *web_server_start(const struct sockaddr_storage *address, stru
 		    MHD_OPTION_THREAD_POOL_SIZE, THREADS, MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		    MHD_OPTION_END);
 	if (server->daemon == NULL) {
-		snprintf(error, WEB_ERROR_SIZE, "cannot listen: %s", strerror(errno));
+		snprintf(error, WEB_ERROR_SIZE,
+			 "cannot listen at %s: %s; choose another address or port with --listen",
+			 server->address, strerror(errno));
 		hangup_stop(server->hangup);
 		free(server);
 		return NULL;
 	}
-	print_address(server, address);
 	return server;
 }
 

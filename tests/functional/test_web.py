@@ -406,8 +406,9 @@ def test_options():
         for arguments, words in (
                 (["--listen", "example.org:80"], "no address to listen to"),
                 (["--listen", "127.0.0.1:99999"], "no address to listen to"),
-                (["--listen", f"127.0.0.1:{web.port}"], "cannot listen: Address already in use"),
-                (["--listen", "192.0.2.1:8080"], "cannot listen: Cannot assign"),
+                (["--listen", f"127.0.0.1:{web.port}"],
+                 f"cannot listen at 127.0.0.1:{web.port}: Address already in use; choose another"),
+                (["--listen", "192.0.2.1:8080"], "cannot listen at 192.0.2.1:8080: Cannot assign"),
                 (["--interval", "1ms"], "out of range"), (["--interval", "soon"], "--interval"),
                 (["--name", "x" * 100], "too long"), (["x"], "Too many arguments")):
             process = work.evb("web", *arguments)
