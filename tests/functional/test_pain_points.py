@@ -278,7 +278,9 @@ def test_buffers_are_told():
             wire = client.query("/evb/port/info", "wire")
             offloads = client.query("/ethdev/info", str(wire["id"]))["tx_offloads"]
         check(0 < wire["pool_free_lowest"] <= wire["pool_mbufs"], f"buffers {wire}")
-        check_equal(offloads & TX_FAST_FREE, 0, "offload of fast release")
+        # DPDK 24.11 gives the names, in place of a number.
+        hurried = "MBUF_FAST_FREE" in offloads if isinstance(offloads, list) else offloads & TX_FAST_FREE
+        check(not hurried, f"offload of fast release in {offloads}")
         check_equal(evb.stop(), 0, f"status of {evb.describe()}")
 
 

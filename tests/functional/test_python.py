@@ -305,7 +305,8 @@ def test_monitor_of_real_events():
             "sources": {"ids": {"source_map": sources}, "packing": 5},
             "builders": [{"name": "b0", "slots": 16, "slot_size": "8MiB"}],
             "event_ring": {"groups": ["monitor"]},
-            "events": {"deadline": "30s"},
+            # The end of the run waits for the monitor, which first loads matplotlib.
+            "events": {"deadline": "30s", "drain_timeout": "60s"},
             "generators": [{"name": "boards", "port": "wire", "kind": "mdf", "file": original,
                             "events": 3 * len(sizes) // 5}]})
         picture = work.path("sizes.png")
