@@ -7,6 +7,8 @@
 # root and the Debian archive.
 #
 # The other parts are for themselves:
+#   whole    runs all tests: also the functional ones, in network namespaces of this system's own, and those
+#            with sanitizers. What the chroot lacks is skipped: docs/contributing/tests.md lists it.
 #   arm64    builds for aarch64 and runs the unit tests. The kernel starts programs of aarch64 by QEMU,
 #            in a user namespace of its own, so that the tests may start others; this needs Linux 6.7.
 #   package  builds the Debian packages, installs them, and runs the demo and a capture with them.
@@ -56,9 +58,11 @@ make_system() {
         skip "mmdebstrap $release: $(grep '^E: ' "$scratch/mmdebstrap.log" | head -n 1)"
 }
 
-# Processes, devices and shared memory, as a program finds them on a machine.
+# Processes, devices and shared memory, as a program finds them on a machine. The root is a mount of its
+# own: `ip netns exec` changes how it propagates.
 mount_kernel() {
     local device
+    mount --bind "$root" "$root"
     mount --types proc proc "$root/proc"
     mount --rbind --make-rslave /sys "$root/sys"
     mount --types tmpfs tmpfs "$root/dev"
@@ -67,9 +71,26 @@ mount_kernel() {
         mount --bind "/dev/$device" "$root/dev/$device"
     done
     ln -s /proc/self/fd "$root/dev/fd"
+    ln -s fd/0 "$root/dev/stdin"
+    ln -s fd/1 "$root/dev/stdout"
+    ln -s fd/2 "$root/dev/stderr"
     mkdir "$root/dev/shm"
     mount --types tmpfs tmpfs "$root/dev/shm"
     mount --types tmpfs tmpfs "$root/run"
+}
+
+# What the tests of the whole program need beside: terminals, taps, virtual machines and hugepages.
+mount_devices() {
+    local device
+    mkdir "$root/dev/pts" "$root/dev/net" "$root/dev/hugepages"
+    mount --types devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+    ln -s pts/ptmx "$root/dev/ptmx"
+    mount --types hugetlbfs hugetlbfs "$root/dev/hugepages"
+    for device in kvm net/tun; do
+        [ -e "/dev/$device" ] || continue
+        touch "$root/dev/$device"
+        mount --bind "/dev/$device" "$root/dev/$device"
+    done
 }
 
 within() {
@@ -123,6 +144,13 @@ try_all() {
     versions gcc
     within ./dev test unit | tee "$scratch/tests.log" || status=$?
     within ./dev demo --duration 3 --strict && try_programs build/evb || status=1
+}
+
+try_whole() {
+    mount_devices
+    within ./dev install build test
+    versions gcc
+    within ./dev test | tee "$scratch/tests.log" || status=$?
 }
 
 # --- packages ---
