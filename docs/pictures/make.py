@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""Makes the manual's pictures, X.svg, from the texts beside this script: X.dot with graphviz, X.sequence
-and X.stages without it. The first lines of each text explain its form.
+"""Makes the manual's pictures, X.svg, from the texts beside this script: X.dot with graphviz, X.screen,
+X.sequence and X.stages without it. The first lines of each text explain its form.
 
     make.py           makes the pictures that are not up to date
     make.py --check   lists them, exit status 1
@@ -12,6 +12,7 @@ An SVG contains the SHA-256 of its text, so the check needs no graphviz."""
 import glob
 import hashlib
 import html
+import itertools
 import os
 import re
 import subprocess
@@ -156,6 +157,82 @@ def stages(text):
     return canvas.svg(860, y + 46)
 
 
+# --- screens of a terminal ---------------------------------------------------------------------
+
+CELL, RISE = 8.4, 18.0  # width and height of a cell
+SCREEN_COLOURS = {30: "#5c6773", 31: "#ff6b5e", 32: "#7ec77b", 33: "#e5c07b", 36: "#5fb8c9"}
+PAPER, PRINT, FAINT, BRIGHT = "#1b222a", "#cfd8e0", "#8492a0", "#ffffff"
+# Of a block: its left, top, width and height in eighths of the cell, and how much of it is filled.
+BLOCKS = {**{chr(0x2580 + n): (0, 8 - n, 8, n, 1) for n in range(1, 9)},
+          **{chr(0x2590 - n): (0, 0, n, 8, 1) for n in range(1, 8)},
+          "\u2591": (0, 0, 8, 8, 0.25), "\u2592": (0, 0, 8, 8, 0.5), "\u2593": (0, 0, 8, 8, 0.75)}
+
+
+def styled(line):
+    """The characters of a line with their attributes, as (character, frozenset of numbers)."""
+    now = frozenset()
+    for part in re.split(r"(␛\[[0-9;]*m)", line):
+        if not part.startswith("␛"):
+            yield from ((character, now) for character in part)
+            continue
+        for code in map(int, re.findall(r"\d+", part) or "0"):
+            if code == 0:
+                now = frozenset()
+            elif 30 <= code <= 39:
+                now = now - SCREEN_COLOURS.keys() | {code}
+            else:
+                now |= {code}
+
+
+def colours(style):
+    """Of the text and of what is behind it."""
+    [colour] = [SCREEN_COLOURS[code] for code in style & SCREEN_COLOURS.keys()] or [
+        FAINT if 2 in style else BRIGHT if 1 in style else PRINT]
+    return (PAPER, PRINT) if 7 in style else (colour, None)
+
+
+def row_of(cells, y):
+    """The shapes of a row: what is behind, blocks, lines and words."""
+    made, at = [], 0
+    for style, run in itertools.groupby(cells, lambda cell: cell[1]):
+        text = "".join(character for character, _ in run)
+        ink, behind = colours(style)
+        if behind:
+            made.append(f'<rect x="{at * CELL:.1f}" y="{y}" width="{len(text) * CELL:.1f}" height="{RISE}" '
+                        f'fill="{behind}"/>')
+        if 4 in style:
+            made.append(f'<rect x="{at * CELL:.1f}" y="{y + RISE - 2}" width="{len(text) * CELL:.1f}" '
+                        f'height="1" fill="{FAINT}"/>')
+        for index, character in enumerate(text):
+            if character in BLOCKS:
+                left, top, width, height, share = BLOCKS[character]
+                made.append(f'<rect x="{(at + index + left / 8) * CELL:.1f}" y="{y + top / 8 * RISE:.1f}" '
+                            f'width="{width / 8 * CELL:.1f}" height="{height / 8 * RISE:.1f}" fill="{ink}"'
+                            + (f' opacity="{share}"' if share < 1 else "") + "/>")
+        for word in re.finditer(r"[^\s\u2581-\u2593]+(?: [^\s\u2581-\u2593]+)*", text):
+            bold = ' font-weight="bold"' if 1 in style else ""
+            made.append(f'<text x="{(at + word.start()) * CELL:.1f}" y="{y + 13.5}" fill="{ink}"{bold} '
+                        f'textLength="{len(word[0]) * CELL:.1f}" lengthAdjust="spacingAndGlyphs">'
+                        f'{html.escape(word[0])}</text>')
+        at += len(text)
+    return made
+
+
+def screen(text):
+    """What tmux captures of a terminal, with the numbers of attributes and colours of ECMA-48."""
+    rows = [list(styled(line)) for line in text.split("\n")[1:-1]]
+    columns = max(map(len, rows))
+    for row in rows:  # blanks at the end are not captured, also in a bar
+        row += [(" ", row[-1][1])] * (columns - len(row)) if row and 7 in row[-1][1] else []
+    width, height = columns * CELL, len(rows) * RISE
+    shapes = [shape for number, row in enumerate(rows) for shape in row_of(row, number * RISE)]
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 20:.0f}" height="{height + 20:.0f}" '
+            f'viewBox="-10 -10 {width + 20:.0f} {height + 20:.0f}" '
+            f'font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14">\n'
+            f'<rect x="-10" y="-10" width="{width + 20:.0f}" height="{height + 20:.0f}" rx="6" fill="{PAPER}"/>\n'
+            + "\n".join(shapes) + "\n</svg>\n")
+
+
 # --- all of them -------------------------------------------------------------------------------
 
 
@@ -165,7 +242,7 @@ def dot(text):
     return re.sub(r"<\?xml.*?<svg", "<svg", made.stdout, count=1, flags=re.DOTALL)
 
 
-MAKERS = {".dot": dot, ".sequence": sequence, ".stages": stages}
+MAKERS = {".dot": dot, ".screen": screen, ".sequence": sequence, ".stages": stages}
 
 
 def mark(text):

@@ -15,13 +15,14 @@ ATTEMPTS = 3  # Chromium has hung on a busy machine; why is not known
 
 class Browser:
     """Headless Chromium. Its clock runs ahead while nothing is under way, so that the page takes
-    many looks within a moment."""
+    many looks within a moment. size: of its window, in pixels."""
 
-    def __init__(self, work):
+    def __init__(self, work, size=(1500, 1600)):
         self._program = shutil.which("chromium")
         if not self._program:
             evbtest.skip("chromium is not installed")
         self._work = work
+        self._size = size
 
     def _run(self, *arguments):
         for attempt in range(ATTEMPTS):
@@ -31,7 +32,7 @@ class Browser:
                     [self._program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
                      "--no-first-run", "--disable-background-networking",
                      "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-                     f"--user-data-dir={profile}", "--window-size=1500,1600",
+                     f"--user-data-dir={profile}", f"--window-size={self._size[0]},{self._size[1]}",
                      "--virtual-time-budget=3500", *arguments],
                     capture_output=True, text=True, timeout=evbtest.PATIENCE_S, check=False,
                     env={**os.environ, "HOME": self._work.directory})
