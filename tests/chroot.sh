@@ -206,10 +206,14 @@ case ${1:-} in
 --inside)
     scratch=$2 release=$3 part=${4:-}
     inside
+    exit
     ;;
 --qemu)
     scratch=$2 root=$2/root
     qemu
     ;;
-*) outside "$@" ;;
+*)
+    outside "$@"
+    exit # nothing more is read: somebody may edit this file while it runs
+    ;;
 esac
