@@ -9,14 +9,17 @@ import os
 import time
 
 import evbtest
+import paths
 import peer_flesnet
 import peer_lseb
+import peer_spead2
 from folded import MEMIF, OWN, VETH, Folded, Work, settle
 from runs import Load, Table, Target, Unavailable
 from suites_build import SPREAD, Case, run_case, size_text
 from suites_cluster import NOTHING_LOST, need_root
 
-PEERS = {"flesnet": "flesnet, ZeroMQ within a process", "lseb": "LSEB, TCP over the loopback"}
+PEERS = {"flesnet": "flesnet, ZeroMQ within a process", "lseb": "LSEB, TCP over the loopback",
+         "spead2": "spead2, UDP sockets"}
 CASES = {  # name: path, what consumers do with the bytes of an event
     "evb, memif, payload not read": (MEMIF, "none"),
     "evb, memif, each byte checked": (MEMIF, "check"),
@@ -134,7 +137,7 @@ def _flesnet_table(bench):
             "flesnet: two runs, the longer one without what the shorter one took; inputs and consumer "
             "neither write nor read the content",
             "evb: generator and rx on one CPU, the builder on the other, beside a consumer that reads "
-            "each byte"])
+            "each byte; it copies each byte once, so that the copy bound (bounds) limits it too"])
     for name in sizes:
         reference = found[f"flesnet, {name}"]
         table.add(f"{PEERS['flesnet']}, {name}", reference, {"program": bench.peers.get("flesnet")},
@@ -173,6 +176,36 @@ def _lseb_table(bench):
     return table
 
 
+def _spead2(bench, mtu):
+    program = _program(bench, "spead2", "spead2_recv, with spead2_send beside it")
+    need_root()
+    with evbtest.Workspace() as work:
+        return peer_spead2.measure(bench, work, program, mtu)
+
+
+def _spead2_table(bench):
+    loads = {f"packets of {mtu} B": Load.of(mtu=mtu, mfp=peer_spead2.HEAP) for mtu in (1500, 9000)}
+    found, missing = bench.interleave({
+        **{f"spead2, {name}": lambda load=load: _spead2(bench, load.mtu) for name, load in loads.items()},
+        **{f"evb, {name}": lambda load=load: paths.Kernel().measure(bench, load, 0)
+           for name, load in loads.items()}})
+    table = Table(
+        f"peers: datagrams of a kernel's UDP socket through a veth pair, blocks of {peer_spead2.HEAP} B", [
+            ("built", "built", "Gb/s"), ("times", "times spead2", ""), ("complete", "complete", "share"),
+            ("lost", "lost", "")], [
+            f"spead2: the highest rate at which {peer_spead2.COMPLETE:.0%} of the heaps are complete, by a "
+            "paced sender",
+            "evb: af_packet, the sender sends as fast as the kernel takes it; each event is built of 40 "
+            "blocks"])
+    for name, load in loads.items():
+        reference = found[f"spead2, {name}"]
+        table.add(f"{PEERS['spead2']}, {name}", reference, {"program": bench.peers.get("spead2")},
+                  missing.get(f"spead2, {name}"))
+        table.add(f"evb, {name}", beside(found[f"evb, {name}"], reference), load.describe(),
+                  missing.get(f"evb, {name}"))
+    return table
+
+
 def run_peers(bench):
     """Sub-suite `peers`."""
-    return [_flesnet_table(bench), _lseb_table(bench)]
+    return [_flesnet_table(bench), _lseb_table(bench), _spead2_table(bench)]

@@ -20,6 +20,7 @@ import instructions
 import machine
 import peer_flesnet
 import peer_lseb
+import peer_spead2
 import runs
 import suites_cluster
 import suites_curve
@@ -406,9 +407,17 @@ def test_flesnet__rate_of_two_runs():
                 [20_000, 2000, 6000], "timeslices of the next run")
 
 
+def test_spead2__a_run():
+    check_equal(peer_spead2.seconds_sent("Sent 20144000 bytes in 1.25e-01 seconds, 12.9 Gb/s\n"), 0.125, "seconds")
+    check_equal([peer_spead2.heaps_received(text) for text in ("Received 990 heaps\n", "")], [990, 0], "heaps")
+    found = peer_spead2.result(1000, 990, 2.0)
+    check_equal(found, {"built": 990 * 20_000 / 2, "sent_events": 500, "complete": 0.99, "lost": 0}, "enough")
+    check_equal(peer_spead2.result(1000, 989, 2.0)["lost"], 11, "lost")
+
+
 def test_peers__programs():
     check_equal(suites_peers.programs([f"lseb={sys.executable}"]), {"lseb": sys.executable}, "program")
-    for setting, part in {"lseb": "NAME=PATH", "other=/bin/sh": "one of flesnet, lseb", "lseb=/": "is no program",
+    for setting, part in {"lseb": "NAME=PATH", "other=/bin/sh": "one of flesnet, lseb, spead2", "lseb=/": "is no program",
                           "lseb=": "is no program"}.items():
         check(part in _bad(suites_peers.programs, [setting]), setting)
 
