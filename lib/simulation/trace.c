@@ -21,7 +21,7 @@ struct label {
 
 static struct label escape(const char *name)
 {
-	struct label label;
+	struct label label = { .text = "" };
 	char *at = label.text;
 
 	for (; *name != '\0'; name++) {

@@ -210,8 +210,8 @@ static bool lossless(char message[LAW_MESSAGE])
 }
 
 // Host 0 sends through a switch to host 1, whose link has a tenth of the rate. The switch has a
-// buffer for `room` packets; host 0 waits for the response to the packet before, or is never without
-// a packet that it may send.
+// buffer for `room` packets; host 0 waits for the response to the packet before, or is never
+// without a packet that it may send.
 static bool begin_slow_receiver(struct network *network, enum sim_flow_control flow_control,
 				uint64_t room, uint64_t retry_time, bool waits)
 {
