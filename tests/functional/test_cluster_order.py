@@ -13,6 +13,7 @@ import wire_tap
 from evbtest import check, check_equal
 
 EVENTS = 1500  # of each source, and of the sum of the builders
+IN_BUNDLE = 16  # blocks in a packet, at most
 
 
 def began(packets):
@@ -23,12 +24,16 @@ def began(packets):
     return list(seen.items())
 
 
-def check_order(names, rank, sent):
+def check_builders(names, node, sent):
     """sent: [(event index, builder)], of events that go to other nodes."""
-    node = names[rank]
     check_equal(len(sent), EVENTS * 2 // 3, f"events that {node} sent to others")
     for index, to in sent:
         check_equal(to, names[index % 3], f"builder of event {index}")
+
+
+def check_order(names, rank, sent):
+    node = names[rank]
+    check_builders(names, node, sent)
     rounds = [index // 3 for index, _ in sent]
     check_equal(rounds, sorted(rounds), f"rounds as {node} sent them")
     wanted = [names[(rank + phase) % 3] for phase in (1, 2)]
@@ -39,12 +44,28 @@ def check_order(names, rank, sent):
           f"{node} sent {shifted} of {len(pairs)} rounds in shift order")
 
 
-def test_shift_order():
-    """Rounds one after the other, and within a round each node begins with its own position, so
-    that no two send to one builder at one time."""
+def check_turns(names, rank, sent):
+    """A packet has blocks of several rounds for one builder: nothing is further ahead than that."""
+    node = names[rank]
+    check_builders(names, node, sent)
+    rounds = [index // 3 for index, _ in sent]
+    check(rounds != sorted(rounds), f"no packet of {node} has blocks of two rounds")
+    newest = 0
+    for number in rounds:
+        newest = max(newest, number)
+        check(number >= newest - IN_BUNDLE, f"{node} sent round {number} behind round {newest}")
+    for name in names:
+        events = [index for index, to in sent if to == name]
+        check_equal(events, sorted(events), f"events for {name} as {node} sent them")
+
+
+def run_in_shift(check_sent, size):
+    """A run of three folded nodes in a strict linear shift, with fragments of this size."""
     with evbtest.Workspace() as work:
         configuration = systems.folded(work, "push", count=EVENTS, event_manager={
             "policy": "round-robin", "strict": True, "relax_after": "10s"})
+        for node in configuration["nodes"]:
+            node["generators"][0]["size"] = {"law": "fixed", "mean": size, "sigma": 0, "maximum": size}
         names = systems.builders(configuration)
         with cluster.System(work, configuration) as system, wire_tap.Tap(system, names) as tap:
             system.start()
@@ -53,8 +74,19 @@ def test_shift_order():
     node_at = {node["ports"][0]["address"].split("/")[0]: node["name"]
                for node in configuration["nodes"]}
     for rank, node in enumerate(names):
-        check_order(names, rank, [(event // systems.PACKING, node_at[to])
-                                  for event, to in sent[node]])
+        check_sent(names, rank, [(event // systems.PACKING, node_at[to])
+                                 for event, to in sent[node]])
+
+
+def test_shift_order():
+    """Rounds one after the other, and within a round each node begins with its own position, so
+    that no two send to one builder at one time. Blocks are larger than a packet."""
+    run_in_shift(check_order, 900)
+
+
+def test_turns_of_small_blocks():
+    """Small blocks of several rounds share a packet, whose length is a builder's turn then."""
+    run_in_shift(check_turns, 60)
 
 
 SPAN_S = 2
