@@ -6,13 +6,13 @@ its consumer is stopped. `./dev docs --screens` runs it, for about 20 s; make.py
 
 import os
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "tests", "functional"))
 
 import evbtest
+import telemetry
 from browser import Browser
 from test_top import Terminal
 from test_web import Web
@@ -21,7 +21,7 @@ NAME, GROUP = "demo", "filter"
 COLUMNS, ROWS = 100, 24
 PAGE = (1500, 535)  # pixels
 RATE = 4000  # events/s, which leaves CPU time to the views
-RUNS_S, STANDS_S = 9, 5  # what the history shows
+EVENTS = 9 * RATE  # what the history shows, and then a consumer that has stood for 5 s
 
 
 def take_page(work, url):
@@ -46,10 +46,9 @@ def main():
         consumer.wait_for_line("joined")
         with Web(work, "--name", NAME) as web, Terminal(work, NAME, columns=COLUMNS, rows=ROWS) as terminal:
             terminal.wait_for(r"^events +[1-9]")
-            time.sleep(RUNS_S)
+            evb.wait_until(lambda: telemetry.summary(NAME)["events_complete"] > EVENTS, f"{EVENTS} events")
             consumer.suspend()
-            terminal.wait_for(f"consumer group {GROUP} .* holds all")
-            time.sleep(STANDS_S)
+            terminal.wait_for(rf"consumer group {GROUP} .*stopped [5-9]\.\d s ago.* holds all")
             take_terminal(terminal)
             take_page(work, web.url)
         consumer.kill()
