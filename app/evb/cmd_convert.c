@@ -14,7 +14,7 @@
 #include "cmd.h"
 #include "convert/convert.h"
 #include "stop.h"
-#include "telemetry/build.h"
+#include "version/build.h"
 
 #define FIRST_PROGRESS_S 2 // what is done by then shows none
 #define PROGRESS_S       0.5

@@ -15,7 +15,7 @@
 #include "client/snapshot.h"
 #include "client/stat_client.h"
 #include "diagnosis/diagnosis.h"
-#include "telemetry/openmetrics.h"
+#include "openmetrics/openmetrics.h"
 
 #define SUMMARY     "/evb/summary"
 #define DIAGNOSIS   "/evb/diagnosis"

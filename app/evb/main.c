@@ -8,7 +8,7 @@
 #include "arguments.h"
 #include "base/spelling.h"
 #include "completion.h"
-#include "telemetry/build.h"
+#include "version/build.h"
 
 #define PREFIX 4 // "evb "
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "telemetry/build.h"
+#include "version/build.h"
 
 static bool fail(const char *path)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "simulation/simulation.h"
-#include "telemetry/build.h"
+#include "version/build.h"
 
 #define FNV_OFFSET UINT64_C(0xcbf29ce484222325)
 #define FNV_PRIME  UINT64_C(0x100000001b3)

@@ -5,8 +5,8 @@
 #include "telemetry/group.h"
 
 #include "appliance/account.h"
-#include "telemetry/build.h"
 #include "telemetry/shared_metrics.h"
+#include "version/build.h"
 
 struct info_view {
 	const char *name, *state, *configuration;

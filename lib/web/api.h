@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "client/sampler.h"
-#include "telemetry/openmetrics.h"
+#include "openmetrics/openmetrics.h"
 
 // {"interval_ms":1000,"nodes":[{"name":"demo","up":true,"state":"up","error":"",
 // "time_ms":1767225600000},{"name":"b","up":false,"state":"waits","error":"...","time_ms":0}]}

@@ -16,6 +16,7 @@ import sys
 LAYERS = [
     ["app"],
     ["top", "web", "host"],
+    ["openmetrics"],
     ["telemetry"],
     ["appliance", "sender", "simulation"],
     ["sim_system", "fabric_files", "plan"],
@@ -29,7 +30,7 @@ LAYERS = [
     ["producer", "pipeline", "block", "system"],
     ["packet", "roce", "sched", "source", "evring", "client",
      "diagnosis"],
-    ["base", "dpdk", "sysfs", "wire"],
+    ["base", "dpdk", "sysfs", "version", "wire"],
 ]
 
 # config.h is for those who turn a configuration into parameters; all others get the parameters.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "telemetry/openmetrics.h"
+#include "openmetrics/openmetrics.h"
 
 #include <math.h>
 #include <stdbool.h>

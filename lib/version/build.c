@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "telemetry/build.h"
+#include "version/build.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "telemetry/openmetrics.h"
+#include "openmetrics/openmetrics.h"
 
 static char *write_all(enum openmetrics_format format, const struct openmetrics_node *nodes,
 		       unsigned n)
