@@ -99,17 +99,12 @@ static bool is_mute(const struct cm *cm, const struct connection *connection, ui
 	       now - connection->opened >= MUTE_TIMEOUTS * cm->parameters.response_timeout;
 }
 
-static uint32_t below(struct cm *cm, uint32_t n)
-{
-	return (uint32_t)((random_next(&cm->random) >> 32) * n >> 32);
-}
-
 // One of the mute connections, if there are many; NULL if none is found.
 static struct connection *find_mute(struct cm *cm, uint64_t now)
 {
 	for (unsigned i = 0; i < SAMPLES; i++) {
 		struct connection *connection =
-		    &cm->connections[below(cm, cm->parameters.connections)];
+		    &cm->connections[random_below(&cm->random, cm->parameters.connections)];
 
 		if (is_mute(cm, connection, now))
 			return connection;
@@ -146,7 +141,8 @@ static struct connection *choose_half_open(struct cm *cm, const struct qp_addres
 	for (uint32_t i = cm_first_of_peer(cm, peer); i != CM_NONE; i = cm->connections[i].chain) {
 		struct connection *connection = &cm->connections[i];
 
-		if (is_of(connection, peer) && cm_is_half_open(connection) && below(cm, ++n) == 0)
+		if (is_of(connection, peer) && cm_is_half_open(connection) &&
+		    random_below(&cm->random, ++n) == 0)
 			chosen = connection;
 	}
 	return chosen != NULL && chosen->active ? NULL : chosen;
@@ -159,7 +155,7 @@ static struct connection *choose_any_half_open(struct cm *cm)
 
 	if (cm->n_half_open == 0)
 		return NULL;
-	chosen = &cm->connections[cm->half[below(cm, cm->n_half_open)]];
+	chosen = &cm->connections[cm->half[random_below(&cm->random, cm->n_half_open)]];
 	return chosen->active ? NULL : chosen;
 }
 

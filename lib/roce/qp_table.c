@@ -56,7 +56,7 @@ static struct queue_pair *take_place(struct qp_table *table, uint32_t qpn)
 	if (n == 0 || qpn == 1 || qpn > ROCE_24_BITS)
 		return NULL;
 	if (qpn == QP_NUMBER_AUTO)
-		at = (uint32_t)((random_next(&table->random) >> 32) * n >> 32);
+		at = random_below(&table->random, n);
 	else
 		while (at < n && table->free[at] != (qpn & table->mask))
 			at++;

@@ -7,14 +7,9 @@
 
 #define MAX_GROWTH 64u // bytes that one change may add
 
-static uint32_t below(struct random *random, size_t n)
-{
-	return (uint32_t)((random_next(random) >> 32) * n >> 32);
-}
-
 static bool one_in(struct random *random, size_t n)
 {
-	return below(random, n) == 0;
+	return random_below(random, n) == 0;
 }
 
 static size_t smaller(size_t a, size_t b)
@@ -32,12 +27,12 @@ static uint64_t awkward_number(const struct input *input, size_t at, struct rand
 		65537, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF, UINT64_MAX,
 	};
 	const size_t n = sizeof(numbers) / sizeof(numbers[0]);
-	uint32_t which = below(random, n + 6);
+	uint32_t which = random_below(random, n + 6);
 
 	if (which < n)
 		return numbers[which];
 	// Around the bytes that follow, and all bytes.
-	return (which & 1 ? input->size : input->size - at) + 2 - below(random, 5);
+	return (which & 1 ? input->size : input->size - at) + 2 - random_below(random, 5);
 }
 
 static uint64_t swap(uint64_t number, size_t width)
@@ -48,20 +43,20 @@ static uint64_t swap(uint64_t number, size_t width)
 // Sets a number of 1, 2, 4 or 8 bytes, or adds to it.
 static void change_number(struct input *input, struct random *random)
 {
-	const size_t width = (size_t)1 << below(random, 4);
-	const bool big_endian = below(random, 2);
+	const size_t width = (size_t)1 << random_below(random, 4);
+	const bool big_endian = random_below(random, 2);
 	uint64_t number = 0;
 	size_t at;
 
 	if (input->size < width)
 		return;
-	at = below(random, input->size - width + 1);
-	if (below(random, 2)) {
+	at = random_below(random, input->size - width + 1);
+	if (random_below(random, 2)) {
 		number = awkward_number(input, at, random);
 	} else {
 		memcpy(&number, input->bytes + at, width);
 		number = big_endian ? swap(number, width) : number;
-		number += 16 - (uint64_t)below(random, 33);
+		number += 16 - (uint64_t)random_below(random, 33);
 	}
 	number = big_endian ? swap(number, width) : number;
 	memcpy(input->bytes + at, &number, width);
@@ -70,9 +65,9 @@ static void change_number(struct input *input, struct random *random)
 // Shifts what is behind a place by some bytes, which keep their value or are cut out.
 static void grow_or_cut(struct input *input, struct random *random)
 {
-	size_t at = below(random, input->size + 1), n = 1 + below(random, MAX_GROWTH);
+	size_t at = random_below(random, input->size + 1), n = 1 + random_below(random, MAX_GROWTH);
 
-	if (below(random, 2)) {
+	if (random_below(random, 2)) {
 		memset(input->bytes + input->size, 0, n);
 		memmove(input->bytes + at + n, input->bytes + at, input->size - at);
 		input->size += n;
@@ -85,33 +80,34 @@ static void grow_or_cut(struct input *input, struct random *random)
 // Overwrites bytes with those of another place of the same input.
 static void copy_within(struct input *input, struct random *random)
 {
-	size_t to = below(random, input->size), from = below(random, input->size);
+	size_t to = random_below(random, input->size), from = random_below(random, input->size);
 	size_t most = smaller(input->size - to, input->size - from);
 
-	memmove(input->bytes + to, input->bytes + from, 1 + below(random, smaller(most, 64)));
+	memmove(input->bytes + to, input->bytes + from,
+		1 + random_below(random, smaller(most, 64)));
 }
 
 // Overwrites bytes with those of the other input, from the same place or another.
 static void copy_other(struct input *input, const struct input *other, struct random *random)
 {
-	size_t to = below(random, input->size), from = to, n;
+	size_t to = random_below(random, input->size), from = to, n;
 
 	if (other->size == 0)
 		return;
-	if (from >= other->size || below(random, 2))
-		from = below(random, other->size);
+	if (from >= other->size || random_below(random, 2))
+		from = random_below(random, other->size);
 	n = smaller(input->size - to, other->size - from);
-	memcpy(input->bytes + to, other->bytes + from, 1 + below(random, n));
+	memcpy(input->bytes + to, other->bytes + from, 1 + random_below(random, n));
 }
 
 static void change_byte(struct input *input, struct random *random)
 {
-	input->bytes[below(random, input->size)] = (uint8_t)random_next(random);
+	input->bytes[random_below(random, input->size)] = (uint8_t)random_next(random);
 }
 
 static void change_bit(struct input *input, struct random *random)
 {
-	uint32_t at = below(random, 8 * input->size);
+	uint32_t at = random_below(random, 8 * input->size);
 
 	input->bytes[at / 8] ^= (uint8_t)(1u << at % 8);
 }
@@ -122,7 +118,7 @@ static void change(struct input *input, const struct input *other, struct random
 		grow_or_cut(input, random);
 		return;
 	}
-	switch (below(random, 16)) {
+	switch (random_below(random, 16)) {
 	case 0:
 		grow_or_cut(input, random);
 		break;
@@ -150,12 +146,12 @@ static void change(struct input *input, const struct input *other, struct random
 
 void mutate(struct input *input, const struct input *other, struct random *random)
 {
-	unsigned n = 1 + below(random, 4);
+	unsigned n = 1 + random_below(random, 4);
 
 	if (one_in(random, 16))
 		n *= 2;
 	while (n-- > 0)
 		change(input, other, random);
 	if (one_in(random, 8))
-		input->size = below(random, input->size + 1);
+		input->size = random_below(random, input->size + 1);
 }

@@ -30,26 +30,27 @@ static void assert_placed(const struct plan *plan, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void placing__on_one_cpu(void **state)
+// Where five roles are placed on a machine with so many CPUs.
+static void assert_five_placed(unsigned n_cpus, const char *expected)
 {
 	struct plan *plan;
 
-	(void)state;
-	machine_make(1);
+	machine_make(n_cpus);
 	plan = plan_of(plan_five_roles);
-	assert_placed(plan, "0: source.g rx.wire builder.b0 builder.b1 writer.w");
+	assert_placed(plan, expected);
 	plan_free(plan);
+}
+
+static void placing__on_one_cpu(void **state)
+{
+	(void)state;
+	assert_five_placed(1, "0: source.g rx.wire builder.b0 builder.b1 writer.w");
 }
 
 static void placing__on_two_cpus(void **state)
 {
-	struct plan *plan;
-
 	(void)state;
-	machine_make(2);
-	plan = plan_of(plan_five_roles);
-	assert_placed(plan, "0: source.g rx.wire | 1: builder.b0 builder.b1 writer.w");
-	plan_free(plan);
+	assert_five_placed(2, "0: source.g rx.wire | 1: builder.b0 builder.b1 writer.w");
 }
 
 // Two folded nodes; `paths`: of the memif sockets of a and b, and b's role.
@@ -145,31 +146,18 @@ static void placing__nodes_in_network_namespaces_share_the_machine(void **state)
 
 static void placing__deals_round_where_cpus_are_short(void **state)
 {
-	struct plan *plan;
-
 	(void)state;
-	machine_make(3);
-	plan = plan_of(plan_five_roles);
-	assert_placed(plan, "0: source.g builder.b1 | 1: rx.wire writer.w | 2: builder.b0");
-	plan_free(plan);
+	assert_five_placed(3, "0: source.g builder.b1 | 1: rx.wire writer.w | 2: builder.b0");
 }
 
 static void placing__one_role_each_where_there_are_enough(void **state)
 {
-	struct plan *plan;
-
 	(void)state;
-	machine_make(5);
-	plan = plan_of(plan_five_roles);
-	assert_placed(plan, "0: source.g | 1: rx.wire | 2: builder.b0 | 3: builder.b1 | "
-			    "4: writer.w");
-	plan_free(plan);
+	assert_five_placed(5, "0: source.g | 1: rx.wire | 2: builder.b0 | 3: builder.b1 | "
+			      "4: writer.w");
 	// The first is left to the control thread.
-	machine_make(20);
-	plan = plan_of(plan_five_roles);
-	assert_placed(plan, "1: source.g | 2: rx.wire | 3: builder.b0 | 4: builder.b1 | "
-			    "5: writer.w");
-	plan_free(plan);
+	assert_five_placed(20, "1: source.g | 2: rx.wire | 3: builder.b0 | 4: builder.b1 | "
+			       "5: writer.w");
 }
 
 static void placing__on_the_cpus_of_the_cpuset(void **state)
