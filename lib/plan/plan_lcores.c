@@ -72,17 +72,18 @@ static unsigned nodes_of_machine(const struct config *config, unsigned *number)
 	return system->n_nodes;
 }
 
-// If the machine does not give each of its nodes CPUs of its own, each node takes its part of them,
-// one at least: threads of several nodes on a CPU would wait for each other.
+// If the machine does not give each of its nodes CPUs of its own, each node takes its part of them:
+// threads of several nodes on a CPU would wait for each other. If the nodes are more than the CPUs,
+// this cannot be avoided, and the roles of a node are spread as if it were alone.
 static void leave_cpus_to_others(struct plan *plan)
 {
 	unsigned number, first, part;
 	const unsigned n = nodes_of_machine(plan->config, &number), n_cpus = plan->n_lcores;
 
-	if (n < 2 || n_cpus < 2 || n_cpus < (unsigned)get_nprocs())
+	if (n < 2 || n > n_cpus || n_cpus < (unsigned)get_nprocs())
 		return;
-	part = RTE_MAX(n_cpus / n, 1u);
-	first = n <= n_cpus ? number * (n_cpus - part) / (n - 1) : number % n_cpus;
+	part = n_cpus / n;
+	first = number * (n_cpus - part) / (n - 1);
 	memmove(plan->lcores, plan->lcores + first, part * sizeof(*plan->lcores));
 	plan->n_lcores = part;
 }
