@@ -64,8 +64,8 @@ void cpus_judge(struct check *check)
 		cpu_list_format(&forbidden, list);
 		report_add(check->report, HOST_FAIL,
 			   "lcores: CPU %s is not among those that this process may use, %s" REMEDY
-			   "change `cpu`, or the cpuset it is started in (taskset, a container: "
-			   "--cpuset-cpus)",
+			   "change `cpu`, or the cpuset it is started in (taskset, systemd: "
+			   "AllowedCPUs, a container: --cpuset-cpus)",
 			   list, other);
 	} else {
 		cpu_list_format(&used, list);
