@@ -9,6 +9,7 @@ usage: tables.py [--check] CONFIG_DUMP METRICS_DUMP
 With --check it writes nothing and fails if one of them is out of date.
 """
 
+import itertools
 import json
 import pathlib
 import re
@@ -89,15 +90,42 @@ def is_named_plainly(metric):
     return re.fullmatch(r"(name|number|id) of (the|a) [\w ]+", metric["help"]) is not None
 
 
+def without_number(metric):
+    """The metric with N in the place of a number that key and meaning have, and that number."""
+    number = re.search(r"\d+", metric["key"])
+    if not number or number[0] not in metric["help"]:
+        return metric, None
+    return {what: text.replace(number[0], "N") if isinstance(text, str) else text
+            for what, text in metric.items()}, number[0]
+
+
+def joined(metrics):
+    """Metrics that differ in a number, such as x_250 and x_500, as one: x_N."""
+    joint = []
+    for (is_thing, same), members in itertools.groupby(
+            metrics, lambda one: (one[0], without_number(one[1])[0])):
+        members = [metric for _, metric in members]
+        if len(members) > 1:
+            numbers = ", ".join(without_number(metric)[1] for metric in members)
+            members = [same | {"help": f"{same['help']}; N: {numbers}"}]
+        joint += [(is_thing, metric) for metric in members]
+    return joint
+
+
 def metric_rows(prefix, metrics):
-    """A row for each metric, or one for packets and their bytes."""
+    """A row for each metric, or one for packets and their bytes, segments and their payload."""
     rows = []
-    for is_thing, metric in metrics:
-        names = metric_names(prefix, metric, is_thing)
-        if rows and metric["help"] == f"bytes of {rows[-1][1]}":
-            rows[-1] = (f"{rows[-1][0]}, {names}", rows[-1][1])
-        else:
-            rows.append((names, metric["help"]))
+    for is_thing, metric in joined(metrics):
+        names, text = metric_names(prefix, metric, is_thing), metric["help"]
+        size = rows and re.fullmatch(
+            rf"(bytes|payload) of (?:the )?{re.escape(rows[-1][1])}(?:, (.*))?", text)
+        if size:
+            names, text = f"{rows[-1][0]}, {names}", rows.pop()[1]
+            if size[1] == "payload":
+                text += "; their payload"
+            elif size[2]:
+                text += f"; bytes {size[2]}"
+        rows.append((names, text))
     return [f"| {names} | {text} |\n" for names, text in rows]
 
 
@@ -128,17 +156,21 @@ def metrics_page(places):
     parts = []
     for place in places:
         prefix, first = place["prefix"], place["metrics"][0]
-        key = f", key `{first['key']}`" if is_named_plainly(first) else ""
+        key = first["key"] if is_named_plainly(first) and first["key"] != "name" else ""
         if place["whole"]:
             parts.append(f"## `{place['title']}`\n")
             parts.append(place["help"] + "."
                          + ("" if place["hidden"] else f" Prefix `{prefix}_`.") + "\n")
         elif place["nested"]:
             name = place["name"].rpartition("/")[2]
-            parts.append(f"Each of `{name}_0`, `{name}_1`, ... (prefix `{prefix}_`{key}) has\n")
+            key = f" (key `{key}`)" if key else ""
+            parts.append(f"Each of `{name}_0`, `{name}_1`, ...{key} has\n")
         else:
             parts.append(f"## {capital(place['title'])}\n")
-            parts.append(f"`/evb/{place['name']}/...`, prefix `{prefix}_`{key}.\n")
+            key = f", key `{key}`" if key else ""
+            parts.append(f"`/evb/{place['name']}/...`{key}.\n")
+            if prefix != f"evb_{place['name']}":
+                sys.exit(f"{place['name']} has the prefix {prefix}")
         parts += metric_table(places, place)
         if place["note"]:
             parts.append(place["note"] + "\n")

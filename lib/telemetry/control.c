@@ -87,7 +87,8 @@ static const struct metric total_metrics[] = {
 	COUNTER("unknown_node", control_totals, unknown_node, "frames whose sender is no peer"),
 	COUNTER("misdirected", control_totals, misdirected, "frames for another node"),
 	COUNTER("shared_frames", control_totals, shared_frames, "frames sent by multicast"),
-	COUNTER("shared_bytes", control_totals, shared_bytes, "their bytes, as UDP payload"),
+	COUNTER("shared_bytes", control_totals, shared_bytes,
+		"bytes of frames sent by multicast, as UDP payload"),
 	{ 0 },
 };
 

@@ -53,10 +53,7 @@ const struct telemetry_group telemetry_diagnosis = {
 	.name = "diagnosis",
 	.things = "findings",
 	.help = "What is wrong, and how to correct it",
-	.note =
-	    "Causes come before their consequences: the first finding is the diagnosis. Nothing "
-	    "is\n"
-	    "listed while all is well.",
+	.note = "Nothing is listed while all is well.",
 	.tables = { finding_metrics },
 	.comes_and_goes = may_come,
 	.view = view_finding,

@@ -49,10 +49,7 @@ const struct telemetry_group telemetry_lcore = {
 	.name = "lcore",
 	.things = "lcores",
 	.help = "An lcore: roles, and how it spends its time",
-	.note =
-	    "`busy_cycles + idle_cycles + backpressured_cycles` is the time since the launch. An "
-	    "lcore\n"
-	    "with a busy share near 1 is the bottleneck; a backpressured one waits for another.",
+	.note = "`busy_cycles + idle_cycles + backpressured_cycles` is the time since the launch.",
 	.tables = { lcore_metrics, roles_metrics, time_metrics },
 	.view = view_lcore,
 };
@@ -104,7 +101,6 @@ const struct telemetry_group telemetry_link = {
 	.name = "link",
 	.things = "links",
 	.help = "A link: its ends, and how full it is",
-	.note = "Where `full` grows, the consumer is too slow.",
 	.tables = { id_metrics, link_metrics, used_metrics, counter_metrics },
 	.view = view_link,
 };

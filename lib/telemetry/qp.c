@@ -41,7 +41,7 @@ const struct metric_causes metric_qp_drops = { QP_N_DROPS, name_of_drop };
 static const char *const state_words[] = { "free", "open", "ready", "error", NULL };
 
 static const struct metric qp_metrics[] = {
-	TEXT("name", qp_view, name, "port or generator, and number"),
+	TEXT("name", qp_view, name, "port or generator, and number, such as wire/17"),
 	TEXT("service", qp_view, service, "transport service: rc, uc or ud"),
 	STATE("state", qp_view, state, state_words, "state of the queue pair"),
 	TEXT("cause", qp_view, cause, "reason of state error, else none"),
@@ -194,9 +194,8 @@ const struct telemetry_group telemetry_qp = {
 	.name = "qp",
 	.things = "RoCE queue pairs",
 	.help = "A RoCE queue pair: its state, and counts of received and sent packets",
-	.note = "A queue pair is called by its port or generator and its number: `wire/17`. It "
-		"disappears with\n"
-		"its connection; the sums in `/evb/roce/info` retain its counts.",
+	.note = "A queue pair disappears with its connection; the sums in `/evb/roce/info` retain "
+		"its counts.",
 	.tables = { qp_metrics, state_metrics },
 	.comes_and_goes = has_roce,
 	.view = view_qp,

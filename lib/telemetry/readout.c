@@ -35,7 +35,7 @@ static const struct metric sent_metrics[] = {
 	COUNTER("held_phase", readout_counters, held_phase,
 		"polls in which phase_barrier held the next phase"),
 	COUNTER("phase_timeouts", readout_counters, phase_timeouts,
-		"phases that began after their longest wait, because phase_barrier did not open"),
+		"phases that began after their longest wait for phase_barrier"),
 	COUNTER("unreachable", readout_counters, unreachable,
 		"events not sent because the Ethernet address of their builder is unknown"),
 	COUNTER("gone", readout_counters, gone, "grants of events that are finished or unknown"),
@@ -103,13 +103,13 @@ static const struct metric port_metrics[] = {
 static const struct metric memory_metrics[] = {
 	GAUGE("boards_level", block_memory, level, "used memory of the block store, in 1/1000"),
 	COUNTER("boards_reached_250", block_memory, reached[0],
-		"times that the level rose to 250/1000"),
+		"times that boards_level rose to 250"),
 	COUNTER("boards_reached_500", block_memory, reached[1],
-		"times that the level rose to 500/1000"),
+		"times that boards_level rose to 500"),
 	COUNTER("boards_reached_750", block_memory, reached[2],
-		"times that the level rose to 750/1000"),
+		"times that boards_level rose to 750"),
 	COUNTER("boards_reached_875", block_memory, reached[3],
-		"times that the level rose to 875/1000"),
+		"times that boards_level rose to 875"),
 	{ 0 },
 };
 

@@ -102,9 +102,7 @@ const struct telemetry_group telemetry_roce = {
 	.name = "roce",
 	.things = "ports that receive RoCE",
 	.help = "RoCE of a port: packets, connections, all its queue pairs together",
-	.note = "`datagrams` is the sum of the keys `datagrams_...`. The keys from "
-		"`packets` on\n"
-		"are sums over all queue pairs, closed ones included.",
+	.note = "The keys from `packets` on are sums over all queue pairs, closed ones included.",
 	.tables = { roce_metrics },
 	.view = view_endpoint,
 };

@@ -42,7 +42,7 @@ extern const struct metric metric_consumers[];
 // Lines of a table for a struct qp_counters.
 #define ROCE_QP_METRICS(structure, field)                                                         \
 	COUNTER("packets", structure, field.packets, "request packets accepted"),                 \
-	    COUNTER("bytes", structure, field.bytes, "payload of request packets"),               \
+	    COUNTER("bytes", structure, field.bytes, "payload of the request packets accepted"),  \
 	    COUNTER("messages", structure, field.messages, "messages received"),                  \
 	    AGAIN(COUNTER, "duplicates", structure, field.drops[QP_DROP_DUPLICATE],               \
 		  "repeated request packets"),                                                    \
@@ -56,7 +56,8 @@ extern const struct metric metric_consumers[];
 	    COUNTER("icrc_errors", structure, field.icrc_errors, "packets with a wrong ICRC"),    \
 	    COUNTER("sent_packets", structure, field.sent_packets,                                \
 		    "packets sent, retransmissions included"),                                    \
-	    COUNTER("sent_bytes", structure, field.sent_bytes, "payload of packets sent"),        \
+	    COUNTER("sent_bytes", structure, field.sent_bytes,                                    \
+		    "payload of the packets sent, retransmissions included"),                     \
 	    COUNTER("sent_messages", structure, field.sent_messages,                              \
 		    "messages sent and acknowledged"),                                            \
 	    COUNTER("failed_messages", structure, field.failed_messages, "messages that failed"), \

@@ -22,7 +22,8 @@ struct stranger_view {
 };
 
 static const struct metric stranger_metrics[] = {
-	TEXT("name", stranger_view, name, "rx role and address of the sender"),
+	TEXT("name", stranger_view, name,
+	     "rx role and address of the sender, such as rx.wire/10.0.0.7"),
 	TEXT("source", stranger_view, source,
 	     "source id of its latest refused segment, - if not known"),
 	TEXT("cause", stranger_view, cause, "cause of the latest refusal"),
@@ -93,8 +94,8 @@ const struct telemetry_group telemetry_stranger = {
 	.name = "stranger",
 	.things = "refused senders",
 	.help = "A sender of segments that were refused: of an unknown source, or not from there",
-	.note = "A sender is called by rx role and address: `rx.wire/10.0.0.7`. Each rx role "
-		"remembers at most 64; those\nwith the fewest refused segments are replaced.",
+	.note = "Each rx role remembers at most 64 senders; those with the fewest refused segments "
+		"are\nreplaced.",
 	.tables = { stranger_metrics },
 	.comes_and_goes = may_come,
 	.view = view_stranger,

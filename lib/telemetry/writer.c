@@ -22,7 +22,7 @@ static const struct metric format_metrics[] = {
 
 static const struct metric writer_counter_metrics[] = {
 	COUNTER("events", writer_counters, events, "events written to files"),
-	COUNTER("bytes", writer_counters, bytes, "bytes written to files"),
+	COUNTER("bytes", writer_counters, bytes, "bytes of events written to files"),
 	COUNTER("files", writer_counters, files, "files finished"),
 	COUNTER("refused", writer_counters, refused, "events that the file format cannot hold"),
 	COUNTER("pauses", writer_counters, pauses,
