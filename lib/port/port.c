@@ -19,6 +19,7 @@
 #include "packet/segment_mbuf.h"
 #include "port/af_xdp.h"
 #include "port/interface.h"
+#include "port/interrupt_thread.h"
 #include "port/promiscuous.h"
 
 #define LINK_POLL_MS   10
@@ -487,6 +488,16 @@ void port_watch(struct port *port)
 				  memory_order_relaxed);
 }
 
+static void close_device(void *context)
+{
+	struct port *port = context;
+
+	// A port that does not stop is closed nevertheless.
+	(void)rte_eth_dev_stop(port->id);
+	tx_callbacks_remove(&port->vlan.callbacks);
+	(void)rte_eth_dev_close(port->id);
+}
+
 void port_close(struct port *port)
 {
 	char name[RTE_DEV_NAME_MAX_LEN];
@@ -497,10 +508,10 @@ void port_close(struct port *port)
 			close(port->promiscuous);
 		else
 			(void)rte_eth_promiscuous_disable(port->id);
-		// A port that does not stop is closed nevertheless.
-		(void)rte_eth_dev_stop(port->id);
-		tx_callbacks_remove(&port->vlan.callbacks);
-		(void)rte_eth_dev_close(port->id);
+		if (port->profile->close_on_interrupt_thread)
+			interrupt_thread_call(close_device, port);
+		else
+			close_device(port);
 		if (!profile_is_pci(port->profile, port->config)) {
 			device_name(port, name);
 			(void)rte_vdev_uninit(name);

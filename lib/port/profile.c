@@ -87,6 +87,7 @@ static int read_profile(struct profile *profile, const cJSON *root,
 		.mtu_is_free = is_true(root, "mtu_is_free"),
 		.needs_address = is_true(root, "needs_address"),
 		.partial_checksums = is_true(root, "partial_checksums"),
+		.close_on_interrupt_thread = is_true(root, "close_on_interrupt_thread"),
 	};
 	snprintf(profile->name, sizeof(profile->name), "%s", port->profile);
 	read_text(profile->driver, sizeof(profile->driver), root, "driver");

@@ -19,6 +19,8 @@
 //   jumbo_minimum_buffer, jumbo_arguments   replace these two for MTUs above 1500
 //   linger_ms            time for which a port stays open after the last packet was sent; packets
 //                        that the peer has not fetched are lost when the port closes
+//   close_on_interrupt_thread   another thread may not close a port while the driver handles the
+//                        end of its peer
 //   needs_address        the peer is a kernel, so UDP packets need a source address
 //   partial_checksums    packets from the same host may have unfinished checksums
 //   capabilities         Linux capabilities that the process needs
@@ -50,6 +52,7 @@ struct profile {
 	bool mtu_is_free;
 	bool partial_checksums;
 	bool needs_address;
+	bool close_on_interrupt_thread;
 	struct port_option arguments[PROFILE_MAX_ARGUMENTS]; // for the port's MTU
 	unsigned n_arguments;
 	char capabilities[EVB_PATH_SIZE]; // separated by spaces

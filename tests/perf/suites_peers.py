@@ -23,6 +23,7 @@ PEERS = {"flesnet": "flesnet, ZeroMQ within a process", "lseb": "LSEB, TCP over 
 CASES = {  # name: path, what consumers do with the bytes of an event
     "evb, memif, payload not read": (MEMIF, "none"),
     "evb, memif, each byte checked": (MEMIF, "check"),
+    "evb, veth and af_packet, payload not read": (VETH, "none"),
     "evb, veth and af_packet, each byte checked": (VETH, "check"),
 }
 FASTEST = "evb, memif, each byte checked"

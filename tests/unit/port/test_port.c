@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <rte_ethdev.h>
+#include <rte_interrupts.h>
 
 // A configuration with one port, of which `keys` are further keys.
 static struct config *with_port(const char *keys)
@@ -57,6 +58,47 @@ static void open_and_close(const char *keys)
 	port_close(&port.port);
 	assert_null(port.port.pool);
 	port_close(&port.port); // does nothing
+	config_free(config);
+}
+
+static int note_thread(uint16_t id, enum rte_eth_event_type event, void *on_interrupt_thread,
+		       void *result)
+{
+	(void)id;
+	(void)event;
+	(void)result;
+	*(bool *)on_interrupt_thread = rte_thread_is_intr();
+	return 0;
+}
+
+static bool closed_on_interrupt_thread(bool demanded)
+{
+	struct config *config = with_port("\"profile\": \"ring\"");
+	struct testbed_port port;
+	bool found = !demanded;
+
+	testbed_open_port(&port, &config->ports[0], 1, 1);
+	port.profile.close_on_interrupt_thread = demanded;
+	assert_int_equal(
+	    rte_eth_dev_callback_register(port.port.id, RTE_ETH_EVENT_DESTROY, note_thread, &found),
+	    0);
+	port_close(&port.port);
+	config_free(config);
+	return found;
+}
+
+// The driver of a memif frees its connection on the interrupt thread when the peer ends.
+static void close__on_the_thread_that_the_driver_needs(void **state)
+{
+	struct config *config = with_port("\"profile\": \"memif\", \"device\": \"/tmp/s\"");
+	char error[PORT_ERROR_SIZE];
+	struct profile profile;
+
+	(void)state;
+	assert_true(closed_on_interrupt_thread(true));
+	assert_false(closed_on_interrupt_thread(false));
+	assert_int_equal(profile_load(&profile, &config->ports[0], error), 0);
+	assert_true(profile.close_on_interrupt_thread);
 	config_free(config);
 }
 
@@ -294,6 +336,7 @@ static void refused__without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(close__on_the_thread_that_the_driver_needs),
 		cmocka_unit_test(ring__passes_from_tx_to_rx_queues),
 		cmocka_unit_test(ring__holds_as_many_as_configured),
 		cmocka_unit_test(ring__names_may_begin_alike),

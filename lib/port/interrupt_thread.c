@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "port/interrupt_thread.h"
+
+#include <semaphore.h>
+
+#include <rte_alarm.h>
+
+struct call {
+	void (*function)(void *argument);
+	void *argument;
+	sem_t returned;
+};
+
+static void make_call(void *context)
+{
+	struct call *call = context;
+
+	call->function(call->argument);
+	sem_post(&call->returned);
+}
+
+void interrupt_thread_call(void (*function)(void *argument), void *argument)
+{
+	struct call call = { .function = function, .argument = argument };
+
+	sem_init(&call.returned, 0, 0);
+	// EAL handles an alarm as an interrupt of its timer.
+	if (rte_eal_alarm_set(1, make_call, &call) != 0)
+		function(argument);
+	else
+		while (sem_wait(&call.returned) != 0)
+			; // a signal
+	sem_destroy(&call.returned);
+}
