@@ -80,9 +80,12 @@ static bool closed_on_interrupt_thread(bool demanded)
 	testbed_open_port(&port, &config->ports[0], 1, 1);
 	port.profile.close_on_interrupt_thread = demanded;
 	assert_int_equal(
-	    rte_eth_dev_callback_register(port.port.id, RTE_ETH_EVENT_DESTROY, note_thread, &found),
+	    rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_DESTROY, note_thread, &found),
 	    0);
 	port_close(&port.port);
+	assert_int_equal(rte_eth_dev_callback_unregister(RTE_ETH_ALL, RTE_ETH_EVENT_DESTROY,
+							 note_thread, &found),
+			 0);
 	config_free(config);
 	return found;
 }
