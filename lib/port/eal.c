@@ -12,6 +12,7 @@
 #include <rte_errno.h>
 #include <rte_log.h>
 
+#include "port/interrupt_thread.h"
 #include "sysfs/hugepages.h"
 
 #define MIB (1024u * 1024u)
@@ -172,6 +173,7 @@ void eal_stop(void)
 	if (!started)
 		return;
 	snprintf(directory, sizeof(directory), "%s", rte_eal_get_runtime_dir());
+	interrupt_thread_settle();
 	// The process ends next, so a failure needs no reaction.
 	(void)rte_eal_cleanup();
 	// DPDK does not remove its runtime directory, which has the appliance's name.

@@ -3,6 +3,7 @@
 #include "port/interrupt_thread.h"
 
 #include <semaphore.h>
+#include <stddef.h>
 
 #include <rte_alarm.h>
 
@@ -32,4 +33,17 @@ void interrupt_thread_call(void (*function)(void *argument), void *argument)
 		while (sem_wait(&call.returned) != 0)
 			; // a signal
 	sem_destroy(&call.returned);
+}
+
+static void nothing(void *argument)
+{
+	(void)argument;
+}
+
+void interrupt_thread_settle(void)
+{
+	// If the first call comes before the news about handlers, the thread reads its list after
+	// it, and before the second one.
+	interrupt_thread_call(nothing, NULL);
+	interrupt_thread_call(nothing, NULL);
 }

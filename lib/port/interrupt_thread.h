@@ -10,3 +10,8 @@
 // has returned. Where EAL has no memory for that, the caller's thread calls it. The function may
 // wait for no other interrupt. Control thread.
 void interrupt_thread_call(void (*function)(void *argument), void *argument);
+
+// Returns when the interrupt thread knows all handlers that were added or removed before, and waits
+// for interrupts. It reads the list of handlers before, of which some lie in the memory that EAL
+// unmaps at its end: those that a driver left behind, as memif does. Control thread.
+void interrupt_thread_settle(void);
