@@ -478,7 +478,7 @@ def test_exclude_and_include_a_builder():
 def test_exclude_a_readout():
     """Events go on without its sources, incomplete; included again, they are complete again."""
     with evbtest.Workspace() as work:
-        configuration = split(work, rate=RATE, events={"deadline": "50ms"})
+        configuration = split(work, rate=RATE, events={"deadline": "10s"})
         with cluster.System(work, configuration) as system:
             system.start()
             wait_for_more(system)
