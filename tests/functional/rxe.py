@@ -23,7 +23,7 @@ GUEST_ADDRESS = "10.77.0.1"
 PEER_ADDRESS = "10.77.0.2"
 MTU = 1500
 DEVICE = "veth-evb"
-COMMAND_S = 120
+COMMAND_S = 400  # of a guest that is emulated, beside whatever else runs
 
 # What rxe-vm would install where it is missing, and to compile for the guest; `./dev install rxe`
 # does it.

@@ -143,8 +143,7 @@ def test_restarts():
         paths = put_files(work, machine, stream)
         found, copies, said, dropped = {}, 0, [], set()
         sender = threading.Thread(target=lambda: said.append(machine.run(
-            "/tmp/verbs_mfp", "write_imm", rxe.PEER_ADDRESS, str(SERVICE), *paths, status=None,
-            timeout=400)))
+            "/tmp/verbs_mfp", "write_imm", rxe.PEER_ADDRESS, str(SERVICE), *paths, status=None)))
         with contextlib.ExitStack() as slowed:
             # So that the sender does not end before the last restart.
             slowed.enter_context(machine.faults(outward=("rate", "4mbit")))
