@@ -114,8 +114,8 @@ static const struct config_key event_keys[] = {
 	{ .name = "on_end_of_run", WORDS("stop", "ignore"), FIELD(config_events, on_end_of_run),
 	  .standard = "stop",
 	  .help = "End-of-run MFPs: stop ends the run when all sources have sent theirs, or "
-		  "most (see formats.md); ignore counts them. In a system that grants events the "
-		  "manager ends the run." },
+		  "most have and none sends data for `deadline`; ignore counts them. In a "
+		  "system that grants events the manager ends the run." },
 	{ .name = "drain_timeout", WHOLE(TIME), RANGE(0, HOUR),
 	  FIELD(config_events, drain_timeout_ns), .standard = "2s",
 	  .help = "Longest time from stop to flush of unfinished events." },

@@ -47,8 +47,8 @@ static void nothing(void *argument)
 
 void interrupt_thread_settle(void)
 {
-	// If the first call comes before the news about handlers, the thread reads its list after
-	// it, and before the second one.
+	// A changed list is read before the next wait for interrupts. The first call may still be
+	// made before that, but not the second one.
 	interrupt_thread_call(nothing, NULL);
 	interrupt_thread_call(nothing, NULL);
 }

@@ -7,11 +7,11 @@
 #pragma once
 
 // Calls function(argument) on EAL's interrupt thread, between two interrupts, and returns when it
-// has returned. Where EAL has no memory for that, the caller's thread calls it. The function may
-// wait for no other interrupt. Control thread.
+// has returned. If EAL has no memory for that, the caller's thread calls it. The function must not
+// wait for another interrupt. Control thread, never the interrupt thread itself.
 void interrupt_thread_call(void (*function)(void *argument), void *argument);
 
-// Returns when the interrupt thread knows all handlers that were added or removed before, and waits
-// for interrupts. It reads the list of handlers before, of which some lie in the memory that EAL
-// unmaps at its end: those that a driver left behind, as memif does. Control thread.
+// Returns when the interrupt thread has read its list of handlers, after all that were added or
+// removed before the call, and waits for interrupts again. To be called before rte_eal_cleanup():
+// this unmaps the handlers that a driver has left in the list, as memif does. Control thread.
 void interrupt_thread_settle(void);

@@ -9,10 +9,12 @@ Nodes: m is the event manager, r0, r1, ... send, b0, b1, ... build.
 import collections
 import contextlib
 import dataclasses
+import fcntl
 import glob
 import json
 import os
 import subprocess
+import tempfile
 import time
 
 import appliance
@@ -136,21 +138,27 @@ def _network_threads():
     return found
 
 
+def _set_scheduler(policy, priority, processes):
+    with contextlib.suppress(PermissionError, ProcessLookupError):
+        for process in processes:
+            os.sched_setscheduler(process, policy, os.sched_param(priority))
+
+
 @contextlib.contextmanager
 def ahead_of_others():
     """Nodes share few CPUs with whatever else runs: they go first, in real time, and the network
-    with them, where that is allowed. A bridge that gets no time is a slower link."""
-    before = {}
-    try:
-        with contextlib.suppress(PermissionError, ProcessLookupError):
-            for process in (0, *_network_threads()):
-                was = os.sched_getscheduler(process), os.sched_getparam(process)
-                os.sched_setscheduler(process, os.SCHED_RR, os.sched_param(1))
-                before[process] = was
-        yield
-    finally:
-        for process, (policy, parameters) in before.items():
-            os.sched_setscheduler(process, policy, parameters)
+    with them, where that is allowed. A bridge that gets no time is a slower link. Of several tests
+    at a time, the last one to end gives the kernel's threads their usual place back."""
+    with open(os.path.join(tempfile.gettempdir(), "evb-tests-ahead"), "w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        try:
+            _set_scheduler(os.SCHED_RR, 1, (0, *_network_threads()))
+            yield
+        finally:
+            _set_scheduler(os.SCHED_OTHER, 0, (0,))
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _set_scheduler(os.SCHED_OTHER, 0, _network_threads())
 
 
 Sample = collections.namedtuple("Sample", "time builders links sched credits")
