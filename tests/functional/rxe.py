@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 import evbtest
 import network
@@ -85,10 +86,19 @@ class Guest(evbtest.Fixture):
         if started.returncode != 0:
             skip(f"the machine does not start here: {started.stderr.strip()[-300:]}")
 
+    def _ask(self, *arguments, timeout=COMMAND_S):
+        """As _run(), of a command that needs the guest. rxe-vm waits 10 s until the guest takes it;
+        a guest that runs seldom may take it later."""
+        end = time.monotonic() + timeout
+        while True:
+            done = self._run(*arguments, timeout=timeout)
+            if "does not answer" not in done.stderr or time.monotonic() > end:
+                return done
+
     def run(self, *command, status=0, timeout=COMMAND_S):
         """Runs a command in the guest; returns what it wrote."""
         try:
-            done = self._run("exec", "--", *command, timeout=timeout)
+            done = self._ask("exec", "--", *command, timeout=timeout)
         except subprocess.TimeoutExpired as expired:
             raise evbtest.Failure(f"{' '.join(command)}: not in {timeout} s") from expired
         check(status is None or done.returncode == status,
@@ -107,7 +117,7 @@ class Guest(evbtest.Fixture):
             self.put(program, name)
 
     def put(self, path, name):
-        done = self._run("put", path, name)
+        done = self._ask("put", path, name)
         check(done.returncode == 0, f"{path} cannot be put into the guest: {done.stderr}")
 
     @contextlib.contextmanager

@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import functools
 import os
+import signal
 import threading
 
 import appliance
@@ -28,6 +29,7 @@ SERVICE = 19523
 EVENTS = 2500 if evbtest.LONG else 600
 RESTARTS = 20 if evbtest.LONG else 3
 PORTS = {"rping": 7174, "perftest": 18515}
+HELD = "held"  # group of a consumer that holds events
 GUEST_FILES = "/tmp/mfps"
 GUEST_ADDRESS6, PEER_ADDRESS6 = "fd77::a", "fd77::b"
 
@@ -74,16 +76,43 @@ def put_files(work, machine, stream):
     return paths
 
 
-def run_verbs(operation, events, slots=256, to=rxe.PEER_ADDRESS, **faults):
-    """verbs_mfp in the guest sends all events; each is exact."""
+def rnr_naks(evb):
+    with telemetry.Telemetry(evb.name) as client:
+        return client.query("/evb/roce/info", "wire")["rnr_sent"]
+
+
+@contextlib.contextmanager
+def stopped_consumer(work, evb):
+    """A consumer that takes nothing until evb has sent an RNR NAK, because no slot was free."""
+    consumer = work.start(evbtest.program("slow_consumer"), evb.name, HELD, "0")
+    consumer.wait_for_line("joined")
+    consumer.suspend()
+
+    def go_on():
+        try:
+            evb.wait_until(lambda: rnr_naks(evb) > 0, "an RNR NAK")
+        finally:
+            consumer.signal(signal.SIGCONT)
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    yield
+    thread.join()
+    check(rnr_naks(evb) > 0, "no RNR NAK was sent")
+
+
+def run_verbs(operation, events, slots=256, to=rxe.PEER_ADDRESS, held=False, **faults):
+    """verbs_mfp in the guest sends all events; each is exact. held: beside a stopped_consumer()."""
     machine = guest()
     with evbtest.Workspace() as work:
         stream = ejfat_sender.Stream(SOURCES, events, packing=4, size=(0, 600), first_event=400)
-        evb = work.run(configuration(work, stream, slots), namespace=machine.namespace)
+        evb = work.run(configuration(work, stream, slots,
+                                     event_ring={"groups": [HELD] if held else []}),
+                       namespace=machine.namespace)
         paths = put_files(work, machine, stream)
         with machine.faults(**faults):
-            said = machine.run("/tmp/verbs_mfp", operation, to, str(SERVICE),
-                               *paths)
+            with stopped_consumer(work, evb) if held else contextlib.nullcontext():
+                said = machine.run("/tmp/verbs_mfp", operation, to, str(SERVICE), *paths)
             check(f"sent: {(events + 1) * len(stream.sources)} messages over "
                   f"{len(stream.sources)} connections" in said, said)
             summary = evb.end()
@@ -175,10 +204,10 @@ def test_restarts():
 
 
 def test_few_slots():
-    """RNR NAKs hold the sources back."""
+    """RNR NAKs hold the sources back while a consumer holds both slots."""
     counter = "/sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_rnr_err"
     before = int(guest().run("cat", counter))
-    run_verbs("write_imm", 500, slots=2)
+    run_verbs("write_imm", 500, slots=2, held=True)
     check(int(guest().run("cat", counter)) > before, "no RNR NAK came")
 
 
