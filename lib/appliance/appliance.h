@@ -125,6 +125,7 @@ struct appliance {
 	struct decision_outbox *outboxes[EVB_MAX_RESULTS];
 	struct decision_inbox *inboxes[EVB_MAX_RESULTS];
 	struct neighbours neighbours;
+	struct last_will *last_will;                // sent if the process ends; NULL: there is none
 	uint64_t commands_obeyed, commands_refused; // that the log has
 	struct key_watch key_watch;
 	struct diagnosis_watch *diagnosis; // diagnosis_watch.h

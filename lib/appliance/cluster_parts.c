@@ -10,6 +10,8 @@
 
 #include "appliance/parts.h"
 #include "node/readout_role.h"
+#include "port/interface.h"
+#include "port/last_will.h"
 
 bool cluster_grants(const struct config *config)
 {
@@ -118,6 +120,26 @@ int cluster_common_make(struct appliance *appliance, char *error)
 	if (!neighbours_make(&appliance->neighbours, n_nodes))
 		return appliance_fail(error, "out of memory");
 	return 0;
+}
+
+void last_will_prepare(struct appliance *appliance)
+{
+	const struct plan *plan = appliance->plan;
+	const unsigned control = plan_role_of(plan, CONFIG_ROLE_CONTROL, 0);
+	char interface[INTERFACE_NAME_SIZE], cause[LAST_WILL_ERROR_SIZE];
+	const char *device;
+
+	if (control == PLAN_NONE)
+		return;
+	device = appliance->config->ports[plan->roles[control].port].device;
+	if (!interface_of_device(device, interface))
+		return;
+	appliance->last_will = last_will_make(interface, appliance->config->cluster.n_nodes, cause);
+	if (appliance->last_will == NULL)
+		notice(appliance,
+		       "if this process dies, the other nodes notice it after heartbeat_timeout "
+		       "only: its last will cannot be sent: %s",
+		       cause);
 }
 
 void cluster_common_free(struct appliance *appliance)
@@ -243,6 +265,7 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 		.flow_control = appliance_flow_control(appliance, plan->port),
 		.data_priority = manager->data_priority,
 		.neighbours = &appliance->neighbours,
+		.last_will = appliance->last_will,
 		.links = appliance->control_links,
 		.n_links = appliance->n_control_links,
 		.builder_mail = appliance->builder_mail,

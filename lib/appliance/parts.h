@@ -138,6 +138,10 @@ uint64_t results_finish(const struct appliance *appliance);
 // Makes what a node has in all its runs: the pool of control frames, and what it knows of other
 // nodes. Does nothing where there is no cluster.
 int cluster_common_make(struct appliance *appliance, char *error);
+
+// Makes the last will of a node's process, if the kernel has an interface for its port. Before the
+// process has threads.
+void last_will_prepare(struct appliance *appliance);
 void cluster_common_free(struct appliance *appliance);
 
 // Makes the links and mailboxes of a node. Does nothing where there is no cluster.

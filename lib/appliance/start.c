@@ -466,10 +466,12 @@ int appliance_start(struct appliance *appliance, const struct plan *plan, char *
 	atomic_store(&appliance->state, APPLIANCE_STARTING);
 	source_table_make(&appliance->sources, plan->config->sources.ids,
 			  plan->config->sources.expected, plan->config->sources.n_ids);
-	if (plan_check_machine(plan, error) != 0 || start_eal(appliance, error) != 0 ||
-	    make_admission(appliance, error) != 0 || ports_open(appliance, error) != 0 ||
-	    rings_make(appliance, error) != 0 || make_generators(appliance, error) != 0 ||
-	    cluster_common_make(appliance, error) != 0)
+	if (plan_check_machine(plan, error) != 0)
+		return -1;
+	last_will_prepare(appliance);
+	if (start_eal(appliance, error) != 0 || make_admission(appliance, error) != 0 ||
+	    ports_open(appliance, error) != 0 || rings_make(appliance, error) != 0 ||
+	    make_generators(appliance, error) != 0 || cluster_common_make(appliance, error) != 0)
 		return -1;
 	if (diagnosis_make(appliance) != 0)
 		return appliance_fail(error, "out of memory");

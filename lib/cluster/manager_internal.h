@@ -84,9 +84,10 @@ struct repeat {
 
 struct manager_node {
 	bool registered;
-	bool welcome_due; // it registered before the scheduler existed
-	bool lost;        // it is silent
-	bool left;        // it sent BYE
+	bool welcome_due;   // it registered before the scheduler existed
+	bool lost;          // it is silent
+	bool left;          // it sent BYE
+	bool process_ended; // without BYE, and no other process has registered
 	bool operator_excluded;
 	bool exclude_due;        // the operator's exclusion waits until manager_is_ready()
 	bool commanded;          // this manager has executed an exclude or include of it

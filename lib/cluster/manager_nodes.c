@@ -134,7 +134,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	manager_suspend(manager, from, now);
 	manager->changes++;
 	node->registered = true;
-	node->left = false;
+	node->left = node->process_ended = false;
 	node->registrations++;
 	node->run = received.run;
 	node->resumes = (received.flags & CTRL_RESUMES) != 0;
@@ -237,7 +237,7 @@ static void send_source_to_all(struct cluster_manager *manager, unsigned index)
 // One that has begun a new session may be the process of before, as it says when it registers.
 static bool may_be_back(const struct cluster_manager *manager, const struct manager_node *node)
 {
-	if (node->operator_excluded || node->left)
+	if (node->operator_excluded || node->left || (node->process_ended && !node->resumes))
 		return false;
 	return node->lost || node->resumes || !node->registered ||
 	       (node->run == manager->run && !node->begun);
@@ -429,6 +429,17 @@ static void node_restarted(struct cluster_manager *manager, unsigned index, uint
 	manager_sync_source(manager, index, now);
 }
 
+// As if it had restarted, but nobody will report what its builders have published.
+static void node_process_ended(struct cluster_manager *manager, unsigned index, uint64_t now)
+{
+	struct manager_node *node = &manager->nodes[index];
+
+	node->process_ended = !node->left;
+	node_restarted(manager, index, now);
+	node->lost = true;
+	manager_expel_suspended(manager, index, UINT64_MAX, now);
+}
+
 void manager_bye(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	struct manager_node *node = &manager->nodes[index];
@@ -459,6 +470,9 @@ void cluster_manager_event(struct cluster_manager *manager, unsigned peer, enum 
 		break;
 	case CONTROL_RESTARTED:
 		node_restarted(manager, peer, now);
+		break;
+	case CONTROL_PROCESS_ENDED:
+		node_process_ended(manager, peer, now);
 		break;
 	case CONTROL_CONNECTED:
 		manager->nodes[peer].lost = false;

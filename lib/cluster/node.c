@@ -363,11 +363,13 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 	unsigned rank =
 	    peer < node->cluster->n_nodes ? node->readouts_of_all.of_node[peer] : CLUSTER_NONE;
 
+	const bool is_lost = event == CONTROL_LOST || event == CONTROL_PROCESS_ENDED;
+
 	if (rank != CLUSTER_NONE) {
 		uint64_t bit = UINT64_C(1) << rank % 64;
 
 		// The manager may have died before it could miss the source.
-		if (event == CONTROL_LOST) {
+		if (is_lost) {
 			node->lost[rank / 64] |= bit;
 			node->waits |= node->parameters.cluster.waits_for_sources;
 		} else if (event != CONTROL_EPOCH && event != CONTROL_OCCUPIED)
@@ -383,7 +385,7 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 	if (event != CONTROL_BACK)
 		node_latency_forget_credits(node);
 	// Nobody else knows whether all sources take part.
-	if (event == CONTROL_LOST || event == CONTROL_RESTARTED)
+	if (is_lost || event == CONTROL_RESTARTED)
 		node->waits |= node->parameters.cluster.waits_for_sources;
 	// A restarted manager knows nothing: it gets all reports again.
 	if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED) {

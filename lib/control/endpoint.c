@@ -422,6 +422,7 @@ bool control_state(const struct control_endpoint *endpoint, unsigned node, uint6
 	*state = (struct control_state){
 		.connected = control_connected(peer),
 		.lost = peer->lost,
+		.process_ended = peer->process_ended,
 		.alive = control_is_alive(endpoint, peer, now),
 		.occupied = peer->occupied,
 		.queued = peer->n_records,

@@ -39,6 +39,10 @@
 //   peer this frame has a place in the sequence of its session, as if it had been sent to the peer
 //   alone: so it is acknowledged, delivered in order, and repeated to a peer that lacks it. A peer
 //   that lacks all such frames for 200 ms gets none for 5 s.
+// - The last will of a process is a frame to each peer that is stored outside the process, and sent
+//   when the process has ended. A peer that receives it in the present sessions forgets the session
+//   at once, and reports CONTROL_PROCESS_ENDED: it neither waits for heartbeat_timeout nor refuses
+//   a new process. It is lost like any frame: then the process is silent.
 // - An absence of the caller, no call of control_poll() for longer than heartbeat_interval, does
 // not
 //   count as silence of the peers.
@@ -74,7 +78,10 @@ enum control_event {
 	CONTROL_BACK,          // frames arrive from a lost peer again, in the same session
 	CONTROL_EPOCH,         // the peer sent a higher epoch, which the endpoint has adopted
 	CONTROL_OCCUPIED,      // the peer is in session with another process of this node number
+	CONTROL_PROCESS_ENDED, // the peer's process has ended; control_forget() has been applied
 };
+
+#define CONTROL_WILL_MOST (CTRL_HEADER_SIZE + CTRL_SEAL_SIZE)
 
 struct control_handlers {
 	void *context;
@@ -94,6 +101,12 @@ struct control_handlers {
 	// Sends a frame to all peers at once, by multicast. Each peer may receive it or not. NULL:
 	// control_send_all() sends a frame to each peer.
 	bool (*emit_shared)(void *context, const uint8_t *bytes, size_t size);
+
+	// Stores a frame to a peer, of CONTROL_WILL_MOST bytes at most, as the last will of this
+	// process, in the place of the frame before. The bytes are valid until the handler returns.
+	// It returns false if the frame cannot be stored now: it gets one with the next heartbeat.
+	// NULL: there is no last will.
+	bool (*store_will)(void *context, unsigned peer, const uint8_t *bytes, size_t size);
 };
 
 struct control_parameters {
@@ -154,6 +167,7 @@ struct control_counters {
 	uint64_t given_up;          // times that the peer was given up, see control_give_up()
 	uint64_t restarts;          // new sessions of the peer
 	uint64_t second_process;    // frames of another process that were refused
+	uint64_t process_ended;     // times that the peer's last will arrived
 	uint64_t shared_sent;       // frames for the peer that were sent by multicast first
 	uint64_t shared_repeated;   // of these, sent to the peer alone, because it lacked them
 	uint64_t shared_received;   // of frames_received: by multicast
@@ -175,6 +189,7 @@ struct control_totals {
 struct control_state {
 	bool connected; // its session is known
 	bool lost;
+	bool process_ended; // by its last will, and no other process has begun a session
 	// Its frames show that this node's frames arrive at it, and so within heartbeat_timeout (or
 	// 10 heartbeats).
 	bool alive;

@@ -105,6 +105,7 @@ struct peer {
 	struct control_counters counters;
 	uint16_t node;
 	bool lost;
+	bool process_ended;    // see control_state
 	uint32_t life;         // incremented with each change of either session
 	uint64_t session;      // the endpoint's session with this peer
 	uint64_t peer_session; // the peer's session; 0: not known
@@ -164,6 +165,10 @@ struct peer {
 
 	struct peer_seals seals;
 	struct peer_sharing sharing;
+
+	// The last will that is stored for the peer is of this life, and has a seal by the keys of
+	// this generation; 0: none is stored.
+	uint32_t will_life, will_generation;
 };
 
 struct control_endpoint {
@@ -292,6 +297,8 @@ void control_plan_heartbeat(const struct control_endpoint *endpoint, struct peer
 bool control_send_acknowledgement(struct control_endpoint *endpoint, struct peer *peer,
 				  uint64_t now);
 bool control_send_response(struct control_endpoint *endpoint, struct peer *peer, uint64_t now);
+// Stores the last will for a connected peer, unless the one that is stored is still right.
+void control_store_will(struct control_endpoint *endpoint, struct peer *peer, uint64_t now);
 
 // --- endpoint_poll.c ---
 
@@ -396,6 +403,11 @@ void control_take_foreign(struct control_endpoint *endpoint, struct peer *peer,
 // started, and knows neither process, does not take this one for the node.
 bool control_stands_aside(const struct control_endpoint *endpoint, const struct peer *peer,
 			  uint64_t now);
+
+// Processes a frame with CTRL_PROCESS_ENDED: the last will of the peer's process, or of an earlier
+// one.
+void control_take_will(struct control_endpoint *endpoint, struct peer *peer,
+		       const struct ctrl_header *header);
 
 // Processes a frame with CTRL_OCCUPIED: the peer refuses this process.
 void control_take_occupied(struct control_endpoint *endpoint, struct peer *peer,

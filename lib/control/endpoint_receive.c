@@ -288,6 +288,11 @@ static void take_frame(struct control_endpoint *endpoint, struct peer *peer,
 		control_take_occupied(endpoint, peer, header, now);
 		return;
 	}
+	// It was made at some time before: its epoch and its stamps say nothing.
+	if (header->flags & CTRL_PROCESS_ENDED) {
+		control_take_will(endpoint, peer, header);
+		return;
+	}
 	if (fenced(endpoint, peer, header, now))
 		return;
 	if (!control_is_current(peer, header))

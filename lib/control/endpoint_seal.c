@@ -50,7 +50,9 @@ void control_seal(const struct control_endpoint *endpoint, struct peer *peer, ui
 	} else {
 		key = seal_derive(endpoint->keys.keys[0], header);
 	}
-	seal_put(bytes, size, ++peer->seals.number, &key);
+	// No frame is sent after the last will, whatever has been sent before.
+	seal_put(bytes, size,
+		 header->flags & CTRL_PROCESS_ENDED ? UINT64_MAX : ++peer->seals.number, &key);
 }
 
 static bool is_intact(const struct control_endpoint *endpoint, struct peer *peer,

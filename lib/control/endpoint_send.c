@@ -11,12 +11,11 @@ static uint32_t age_us(uint64_t since, uint64_t now)
 	return (uint32_t)(control_min(now - since, NS_MAX_AGE) / NS_IN_US);
 }
 
-// Sends records_size bytes of records at bytes + CTRL_HEADER_SIZE to the session that the header
-// names. Returns false if the user cannot send now.
-static bool emit(struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
-		 struct ctrl_header *header, size_t records_size, uint64_t now)
+// Makes a frame of records_size bytes of records at bytes + CTRL_HEADER_SIZE, for the session that
+// the header names. Returns its size.
+static size_t make_frame(const struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
+			 struct ctrl_header *header, size_t records_size, uint64_t now)
 {
-	const struct control_handlers *handlers = &endpoint->parameters.handlers;
 	size_t size;
 
 	header->node = endpoint->parameters.node;
@@ -28,6 +27,16 @@ static bool emit(struct control_endpoint *endpoint, struct peer *peer, uint8_t *
 	size = ctrl_frame_encode(bytes, header, records_size);
 	if (control_keyed(endpoint))
 		control_seal(endpoint, peer, bytes, header, size);
+	return size;
+}
+
+// Sends such a frame. Returns false if the user cannot send now.
+static bool emit(struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
+		 struct ctrl_header *header, size_t records_size, uint64_t now)
+{
+	const struct control_handlers *handlers = &endpoint->parameters.handlers;
+	const size_t size = make_frame(endpoint, peer, bytes, header, records_size, now);
+
 	if (!handlers->emit(handlers->context, peer->node, bytes, size))
 		return false;
 	control_count(&peer->counters.frames_sent, 1);
@@ -197,7 +206,28 @@ bool control_send_heartbeat_now(struct control_endpoint *endpoint, struct peer *
 	peer->seals.named_none = false;
 	peer->unsequenced++;
 	control_plan_heartbeat(endpoint, peer, now);
+	control_store_will(endpoint, peer, now);
 	return true;
+}
+
+void control_store_will(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+{
+	const struct control_handlers *handlers = &endpoint->parameters.handlers;
+	struct ctrl_header header = {
+		.flags = CTRL_PROCESS_ENDED,
+		.session = peer->session,
+		.peer_session = peer->peer_session,
+	};
+	size_t size;
+
+	if (!handlers->store_will || !control_connected(peer) ||
+	    (peer->will_life == peer->life && peer->will_generation == endpoint->keys_generation))
+		return;
+	size = make_frame(endpoint, peer, endpoint->scratch, &header, 0, now);
+	if (!handlers->store_will(handlers->context, peer->node, endpoint->scratch, size))
+		return;
+	peer->will_life = peer->life;
+	peer->will_generation = endpoint->keys_generation;
 }
 
 void control_send_heartbeat(struct control_endpoint *endpoint, unsigned node, uint64_t now)

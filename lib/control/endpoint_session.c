@@ -153,7 +153,7 @@ static void connect(struct control_endpoint *endpoint, struct peer *peer,
 	peer->life++;
 	peer->peer_session = header->session;
 	peer->peer_window = header->window;
-	peer->lost = false;
+	peer->lost = peer->process_ended = false;
 	peer->occupied = false;
 	peer->challenging = false;
 	peer->response.header.peer_session = 0;
@@ -244,6 +244,20 @@ void control_take_occupied(struct control_endpoint *endpoint, struct peer *peer,
 		return;
 	peer->occupied = true;
 	control_report(endpoint, peer, CONTROL_OCCUPIED);
+}
+
+void control_take_will(struct control_endpoint *endpoint, struct peer *peer,
+		       const struct ctrl_header *header)
+{
+	if (!control_is_current(peer, header)) {
+		control_count(&peer->counters.foreign, 1);
+		return;
+	}
+	control_count(&peer->counters.unsequenced, 1);
+	control_count(&peer->counters.process_ended, 1);
+	control_forget(endpoint, peer->node);
+	peer->process_ended = true;
+	control_report(endpoint, peer, CONTROL_PROCESS_ENDED);
 }
 
 void control_raise_epoch(struct control_endpoint *endpoint)

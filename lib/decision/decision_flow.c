@@ -130,7 +130,7 @@ void decision_flow_event(struct decision_flow *flow, unsigned peer, enum control
 {
 	if (peer >= flow->parameters.system->n_nodes || peer == flow->self)
 		return;
-	if (event == CONTROL_LOST)
+	if (event == CONTROL_LOST || event == CONTROL_PROCESS_ENDED)
 		flow->up[peer] = false;
 	else if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED || event == CONTROL_BACK)
 		flow->up[peer] = true;

@@ -111,8 +111,9 @@ static bool find_address(const struct control *control, unsigned node, const uin
 	return true;
 }
 
-bool control_send_datagram(struct control *control, const struct net_mac *mac, uint32_t ip,
-			   const uint8_t *bytes, size_t size)
+// Writes the Ethernet frame of a datagram, NET_HEADERS_SIZE + size bytes.
+static void put_datagram(const struct control *control, uint8_t *frame, const struct net_mac *mac,
+			 uint32_t ip, const uint8_t *bytes, size_t size)
 {
 	const struct control_role_parameters *p = &control->parameters;
 	struct net_udp4 udp = {
@@ -123,21 +124,28 @@ bool control_send_datagram(struct control *control, const struct net_mac *mac, u
 		.destination_port = p->control_port,
 		.dscp_ecn = (uint8_t)(p->control_dscp << 2),
 	};
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(p->pool);
+
+	memcpy(udp.source_mac.bytes, p->mac, sizeof(udp.source_mac.bytes));
+	net_udp4_encode(frame, &udp, (uint16_t)size);
+	memcpy(frame + NET_HEADERS_SIZE, bytes, size);
+}
+
+bool control_send_datagram(struct control *control, const struct net_mac *mac, uint32_t ip,
+			   const uint8_t *bytes, size_t size)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(control->parameters.pool);
 	uint8_t *frame;
 
 	if (mbuf == NULL) {
 		counter_add(&control->counters.not_sent, 1);
 		return false;
 	}
-	memcpy(udp.source_mac.bytes, p->mac, sizeof(udp.source_mac.bytes));
 	frame = (uint8_t *)rte_pktmbuf_append(mbuf, (uint16_t)(NET_HEADERS_SIZE + size));
 	if (frame == NULL) {
 		rte_pktmbuf_free(mbuf);
 		return false;
 	}
-	net_udp4_encode(frame, &udp, (uint16_t)size);
-	memcpy(frame + NET_HEADERS_SIZE, bytes, size);
+	put_datagram(control, frame, mac, ip, bytes, size);
 	control_send_mbuf(control, mbuf);
 	return true;
 }
@@ -153,6 +161,18 @@ bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size
 		return true; // the endpoint sends the datagram again
 	}
 	return control_send_datagram(control, &mac, control->nodes[node].ip, bytes, size);
+}
+
+bool control_store_will_frame(void *context, unsigned node, const uint8_t *bytes, size_t size)
+{
+	const struct control *control = context;
+	uint8_t frame[NET_HEADERS_SIZE + CONTROL_WILL_MOST];
+	struct net_mac mac;
+
+	if (!neighbours_get(control->parameters.neighbours, node, mac.bytes))
+		return false;
+	put_datagram(control, frame, &mac, control->nodes[node].ip, bytes, size);
+	return last_will_set(control->parameters.last_will, node, frame, NET_HEADERS_SIZE + size);
 }
 
 // --- receiving ---

@@ -148,6 +148,9 @@ uint64_t control_ns(const struct control *control, uint64_t tsc);
 // address of the node is not known, it is requested and the datagram is dropped.
 bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size_t size);
 
+// Stores a datagram for a node in the last will of the process (control_handlers.store_will).
+bool control_store_will_frame(void *context, unsigned node, const uint8_t *bytes, size_t size);
+
 // Sends a datagram to any address; the ports and the source are those of the role. False if it
 // cannot be sent now.
 bool control_send_datagram(struct control *control, const struct net_mac *mac, uint32_t ip,

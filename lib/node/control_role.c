@@ -377,6 +377,7 @@ static bool make_endpoint(struct control *control, const char **reason)
 		.emit_shared = p->group != 0 && control->system->nodes[self].manager
 				   ? control_send_to_group
 				   : NULL,
+		.store_will = p->last_will != NULL ? control_store_will_frame : NULL,
 	};
 	parameters.peers = peers;
 	parameters.node = (uint16_t)self;

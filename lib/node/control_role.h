@@ -22,6 +22,7 @@
 #include "pipeline/link.h"
 #include "pipeline/role.h"
 #include "port/flow_control.h"
+#include "port/last_will.h"
 #include "rdma/roce_slots.h"
 #include "rx/handler.h"
 
@@ -57,6 +58,7 @@ struct control_role_parameters {
 	struct flow_control *flow_control; // NULL: none
 	unsigned data_priority;            // 802.1p, whose pauses heartbeats report
 	struct neighbours *neighbours;     // outlives the role
+	struct last_will *last_will;       // of n_nodes frames; NULL: there is none
 	// The other roles of the node
 	struct link **links; // from each rx role
 	unsigned n_links;

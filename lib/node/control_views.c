@@ -33,7 +33,7 @@ static uint64_t heard_at(const struct control *control, unsigned node, uint64_t 
 	if (control->endpoint == NULL ||
 	    !control_state(control->endpoint, node, control->now, &state))
 		return 0;
-	*is_silent = state.lost;
+	*is_silent = state.lost || state.process_ended;
 	return control->now - state.received_ago;
 }
 

@@ -52,7 +52,8 @@ static bool make_endpoint(struct sender_core *core, const char **reason)
 	for (unsigned i = 0; i < system->n_nodes; i++)
 		if (i != system->self)
 			peers[n++] = (uint16_t)i;
-	parameters.handlers = (struct control_handlers){ core, deliver, on_event, emit, NULL };
+	parameters.handlers =
+	    (struct control_handlers){ core, deliver, on_event, emit, NULL, NULL };
 	parameters.peers = peers;
 	parameters.node = (uint16_t)system->self;
 	parameters.session = control_new_session();

@@ -52,7 +52,7 @@ static bool make_endpoint(struct sim_node *node, char *error)
 		if (i != node->number)
 			peers[n++] = (uint16_t)i;
 	parameters.handlers =
-	    (struct control_handlers){ node, deliver, on_event, sim_wire_frame, NULL };
+	    (struct control_handlers){ node, deliver, on_event, sim_wire_frame, NULL, NULL };
 	parameters.peers = peers;
 	parameters.node = (uint16_t)node->number;
 	parameters.leads = manages(node);

@@ -142,6 +142,8 @@ static const struct metric peer_metrics[] = {
 	COUNTER("lost", control_counters, lost,
 		"times that the peer was silent for heartbeat_timeout"),
 	COUNTER("restarts", control_counters, restarts, "times that the peer began a new session"),
+	COUNTER("process_ended", control_counters, process_ended,
+		"times that the peer's process had ended, by its last will"),
 	COUNTER("second_process", control_counters, second_process,
 		"frames of another process with the node's number, which was refused"),
 	{ 0 },

@@ -57,6 +57,7 @@ enum ctrl_flag {
 	CTRL_OCCUPIED = 4, // the sender is in session with another process of the receiver's number
 	CTRL_KEYED = 8,    // ends in number and tag (control/seal.h) instead of the CRC
 	CTRL_SHARED = 16,  // sent by multicast; `destination` is the sender, see PLACES
+	CTRL_PROCESS_ENDED = 32, // the last will of the sender's process, which has ended
 };
 
 enum ctrl_type {

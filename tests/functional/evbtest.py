@@ -464,6 +464,15 @@ class Process:
         self._popen.kill()
         return self.finish()
 
+    def switch_off(self):
+        """As when its machine loses its power: kills its children first, so that nobody sends its last
+        will."""
+        for path in glob.glob("/proc/[0-9]*/stat"):
+            with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+                if int(file.read().rpartition(")")[2].split()[1]) == self.pid:
+                    os.kill(int(path.split("/")[2]), signal.SIGKILL)
+        return self.kill()
+
     def stop(self, timeout=PATIENCE_S):
         """Asks for the drain and waits for the end. Returns the exit status."""
         self.signal(signal.SIGTERM)

@@ -242,10 +242,14 @@ class Trial(bottleneck.Farm):
         """The node's newest."""
         return [life for life in self.lives if life.node == node][-1]
 
-    def kill(self, node):
+    def kill(self, node, leaves_will=True):
         if node in self._clients:
             self._clients.pop(node).__exit__()
-        self.processes[node].kill()
+        process = self.processes[node]
+        if leaves_will:
+            process.kill()
+        else:
+            process.switch_off()
         if node in self.builders:
             self.life(node).finish()
 

@@ -316,7 +316,7 @@ static void one_frame(unsigned type)
 		abort();
 	}
 	header = header_draw();
-	header.flags = (uint8_t)draw_from(0, 2 * CTRL_SHARED - 1);
+	header.flags = (uint8_t)draw_from(0, 2 * CTRL_PROCESS_ENDED - 1);
 	size = ctrl_frame_encode(bytes, &header, size);
 	put_frame(bytes, size, PORT);
 	check(ctrl_frame_decode(bytes, size, &frame));

@@ -19,24 +19,29 @@ def check_twice_is_the_end(verdict, life):
     check_equal(dict(verdict.incomplete), {}, "incomplete events")
 
 
-def kill_while_it_builds(trial):
+def kill_while_it_builds(trial, leaves_will=True):
     """Kills builder b1 while it has been granted events; what its consumer has seen."""
     trial.begin()
     with trial.stopped("b1"):
         trial.until_granted("b1", HELD)
-        trial.kill("b1")
+        trial.kill("b1", leaves_will)
     return trial.life("b1")
+
+
+def heard_of(trial, node):
+    """What the manager counts of a node."""
+    return trial.client("m").query("/evb/control/info", node)
 
 
 # --- builders ------------------------------------------------------------------------------------
 
 
-def builder_killed(mode):
+def builder_lost(mode, leaves_will, heartbeat_timeout, noticed):
     """Its events are granted to the other; when it is back it gets its share again."""
-    with evbtest.Workspace() as work, Trial(work, mode, heartbeat_timeout="2s",
+    with evbtest.Workspace() as work, Trial(work, mode, heartbeat_timeout=heartbeat_timeout,
                                             in_doubt_timeout="100ms") as trial:
-        life = kill_while_it_builds(trial)
-        trial.until(lambda: trial.sched()["nodes_excluded"] >= 1, "b1 is excluded")
+        life = kill_while_it_builds(trial, leaves_will)
+        trial.until(lambda: noticed(trial), "b1 is missed")
         trial.until(lambda: trial.sched()["regrants"] >= HELD, "its events are granted again")
         trial.more()
         trial.back("b1")
@@ -45,12 +50,32 @@ def builder_killed(mode):
     check_twice_is_the_end(verdict, life)
 
 
+def builder_killed(mode):
+    """Its last will says so: nobody waits until it counts as silent."""
+    builder_lost(mode, True, "1min", lambda trial: heard_of(trial, "b1")["process_ended"] == 1 and
+                 heard_of(trial, "b1")["lost"] == 0)
+
+
 def test_builder_killed_push():
     builder_killed("push")
 
 
 def test_builder_killed_pull():
     builder_killed("pull")
+
+
+def builder_without_power(mode):
+    """It says nothing any more."""
+    builder_lost(mode, False, "2s", lambda trial: trial.sched()["nodes_excluded"] >= 1 and
+                 heard_of(trial, "b1")["process_ended"] == 0)
+
+
+def test_builder_without_power_push():
+    builder_without_power("push")
+
+
+def test_builder_without_power_pull():
+    builder_without_power("pull")
 
 
 def builder_killed_and_back_at_once(mode):

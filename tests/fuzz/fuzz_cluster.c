@@ -338,9 +338,9 @@ static void turn(struct bench *bench)
 static void connection(struct bench *bench, unsigned which)
 {
 	static const enum control_event events[] = { CONTROL_LOST, CONTROL_BACK, CONTROL_RESTARTED,
-						     CONTROL_CONNECTED };
+						     CONTROL_CONNECTED, CONTROL_PROCESS_ENDED };
 	const unsigned at = which & 1;
-	const enum control_event event = events[which >> 1 & 3];
+	const enum control_event event = events[(which >> 1) % 5];
 
 	if (at == 0)
 		cluster_manager_event(bench->manager, 1, event, bench->now);

@@ -94,7 +94,7 @@ static void check_endpoint(const uint8_t *data, size_t size)
 	uint8_t record[CTRL_RELEASE_SIZE];
 
 	parameters.handlers =
-	    (struct control_handlers){ NULL, take_record, take_event, emit, NULL };
+	    (struct control_handlers){ NULL, take_record, take_event, emit, NULL, NULL };
 	parameters.peers = peers;
 	parameters.n_peers = 1;
 	parameters.session = 0xfedcba9876543210;
@@ -129,7 +129,7 @@ static void check_keyed(const uint8_t *data, size_t size)
 	struct control_endpoint *endpoint;
 
 	parameters.handlers =
-	    (struct control_handlers){ NULL, take_record, take_event, emit, NULL };
+	    (struct control_handlers){ NULL, take_record, take_event, emit, NULL, NULL };
 	parameters.peers = peers;
 	parameters.n_peers = 1;
 	parameters.session = 0xfedcba9876543210;

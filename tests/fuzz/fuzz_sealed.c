@@ -197,7 +197,7 @@ static void open_bench(struct bench *bench)
 
 		*end = (struct end){ .bench = bench, .number = i };
 		parameters.handlers =
-		    (struct control_handlers){ end, take_record, take_event, emit, NULL };
+		    (struct control_handlers){ end, take_record, take_event, emit, NULL, NULL };
 		parameters.peers = peers;
 		parameters.n_peers = 1;
 		parameters.node = (uint16_t)i;

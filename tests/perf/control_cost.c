@@ -68,7 +68,7 @@ static void make_side(struct pair *pair, unsigned number, const struct control_k
 	const uint16_t peers[] = { (uint16_t)!number };
 
 	parameters.handlers =
-	    (struct control_handlers){ &pair->sides[number], deliver, on_event, emit, NULL };
+	    (struct control_handlers){ &pair->sides[number], deliver, on_event, emit, NULL, NULL };
 	parameters.peers = peers;
 	parameters.n_peers = 1;
 	parameters.node = (uint16_t)number;

@@ -183,9 +183,9 @@ static void make_endpoint(struct office *office)
 
 	for (unsigned i = 1; i < n; i++)
 		peers[i - 1] = (uint16_t)i;
-	parameters.handlers =
-	    (struct control_handlers){ office, deliver, on_event, emit,
-				       office->use->multicast ? emit_shared : NULL };
+	parameters.handlers = (struct control_handlers){
+		office, deliver, on_event, emit, office->use->multicast ? emit_shared : NULL, NULL
+	};
 	parameters.peers = peers;
 	parameters.leads = true;
 	parameters.epoch = 1;

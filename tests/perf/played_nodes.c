@@ -182,7 +182,8 @@ static void make_endpoint(struct player *player, unsigned number, uint16_t manag
 	struct control_parameters parameters = cluster_endpoint_parameters(2, p->mtu);
 	const char *reason;
 
-	parameters.handlers = (struct control_handlers){ player, deliver, on_event, emit, NULL };
+	parameters.handlers =
+	    (struct control_handlers){ player, deliver, on_event, emit, NULL, NULL };
 	parameters.peers = &manager;
 	parameters.node = (uint16_t)number;
 	parameters.session = (uint64_t)(number + 2) << 32;

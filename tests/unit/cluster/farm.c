@@ -294,8 +294,12 @@ static void make_endpoint(struct farm_node *node)
 		if (i != node->number)
 			peers[n++] = (uint16_t)i;
 	parameters.handlers =
-	    (struct control_handlers){ node, on_deliver, on_event, network_emit,
-				       farm->options.multicast ? network_emit_shared : NULL };
+	    (struct control_handlers){ node,
+				       on_deliver,
+				       on_event,
+				       network_emit,
+				       farm->options.multicast ? network_emit_shared : NULL,
+				       network_store_will };
 	parameters.peers = peers;
 	parameters.n_peers = n;
 	parameters.node = (uint16_t)node->number;
@@ -430,6 +434,9 @@ void farm_kill(struct farm *farm, unsigned number)
 	if (!node->alive)
 		return;
 	note_end(farm, node);
+	if (farm_chance(farm, farm->options.wills))
+		network_send_wills(node);
+	memset(node->wills, 0, sizeof(node->wills));
 	destroy(node);
 }
 

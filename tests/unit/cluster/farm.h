@@ -60,6 +60,7 @@ struct farm_options {
 	bool asks;            // builders are not permitted to publish by themselves
 	unsigned phase_barrier;
 	bool multicast; // shared frames; each receiver lacks one in ten
+	double wills;   // chance that the last will of a process is sent
 };
 
 // --- what is in a process ---
@@ -123,12 +124,18 @@ struct sim_readout {
 	uint64_t static_next; // static mode: first event that has not been sent
 };
 
+struct farm_will {
+	size_t size; // 0: none is stored
+	uint8_t bytes[CONTROL_WILL_MOST];
+};
+
 struct farm_node {
 	struct farm *farm;
 	unsigned number;
 	bool alive;
 	unsigned life;
 	struct control_endpoint *endpoint;
+	struct farm_will wills[FARM_NODES]; // of the process, to each node
 	struct cluster_node *node;
 	struct cluster_manager *manager; // NULL: on another node
 	struct office *office;           // where it is elected
@@ -281,6 +288,9 @@ void farm_beat(struct farm_node *node);
 
 bool network_emit(void *context, unsigned peer, const uint8_t *bytes, size_t size);
 bool network_emit_shared(void *context, const uint8_t *bytes, size_t size);
+bool network_store_will(void *context, unsigned peer, const uint8_t *bytes, size_t size);
+// Of a process that ends.
+void network_send_wills(const struct farm_node *node);
 void network_data(struct farm *farm, unsigned from, unsigned builder, unsigned source,
 		  uint64_t event);
 void network_bring(struct farm *farm);

@@ -110,6 +110,25 @@ bool network_emit_shared(void *context, const uint8_t *bytes, size_t size)
 	return true;
 }
 
+bool network_store_will(void *context, unsigned peer, const uint8_t *bytes, size_t size)
+{
+	struct farm_node *node = context;
+	struct farm_will *will = &node->wills[peer];
+
+	assert_true(size <= sizeof(will->bytes));
+	memcpy(will->bytes, bytes, size);
+	will->size = size;
+	return true;
+}
+
+void network_send_wills(const struct farm_node *node)
+{
+	for (unsigned i = 0; i < node->farm->n_nodes; i++)
+		if (node->wills[i].size > 0)
+			transmit(node, i, node->wills[i].bytes, node->wills[i].size,
+				 node->farm->options.loss);
+}
+
 // Data is lost only where a node is cut off.
 void network_data(struct farm *farm, unsigned from, unsigned builder, unsigned source,
 		  uint64_t event)

@@ -43,6 +43,7 @@ static struct farm_options options_of(uint64_t seed, bool elects)
 	options.resumes = random_next(&random) % 2;
 	options.in_doubt = random_next(&random) % 4 ? NULL : "auto";
 	options.asks = random_next(&random) % 4 == 0;
+	options.wills = random_next(&random) % 2 ? 0.7 : 0;
 	if (elects) {
 		options.n_managers = 2 + (unsigned)(random_next(&random) % 2);
 		options.n_folded = options.n_folded == 2 ? 3 : options.n_folded;

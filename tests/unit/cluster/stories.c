@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "last_wills.h"
 #include "several_runs.h"
 #include "silent_sources.h"
 #include "take_overs.h"
@@ -485,6 +486,35 @@ const struct story stories[] = {
 	  builders_go_on,
 	  NEVER,
 	  { .deadline = 5 * SECOND, .in_doubt = "auto" } },
+	{ "a builder leaves a will",
+	  builder_leaves_a_will,
+	  NEVER,
+	  { .rate = 1000, .wills = 1, .deadline = 5 * SECOND } },
+	{ "a readout leaves a will",
+	  readout_leaves_a_will,
+	  NEVER,
+	  { .rate = 1000, .wills = 1, .deadline = 5 * SECOND } },
+	{ "nodes leave wills at once",
+	  nodes_leave_wills_at_once,
+	  NEVER,
+	  { .rate = 1000, .wills = 0.8, .loss = 0.02, .delay_max = 10 * MS } },
+	{ "nodes leave wills, pause",
+	  readout_and_manager_are_killed_and_back,
+	  ALWAYS,
+	  { .wills = 0.8,
+	    .loss = 0.02,
+	    .resumes = true,
+	    .on_source_silent = "pause",
+	    .deadline = 300 * MS,
+	    .rate = 2000 } },
+	{ "a builder and the manager leave wills",
+	  builder_and_manager_are_killed,
+	  NEVER,
+	  { .lazy = 0.9, .rate = 2000, .wills = 0.8 } },
+	{ "the manager in office leaves a will",
+	  manager_in_office_is_killed,
+	  SPLIT,
+	  { .n_managers = 3, .rate = 1000, .wills = 1 } },
 	{ "a readout is killed and back", readout_is_killed_and_back, NEVER, { .loss = 0.02 } },
 	{ "a readout is killed and back, pause",
 	  readout_is_killed_and_back,

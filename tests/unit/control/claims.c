@@ -108,7 +108,8 @@ static void start(unsigned index)
 
 	*process = (struct process){ .history = &history, .index = index };
 	process->hears = process->speaks = true;
-	parameters.handlers = (struct control_handlers){ process, deliver, on_event, emit, NULL };
+	parameters.handlers =
+	    (struct control_handlers){ process, deliver, on_event, emit, NULL, NULL };
 	parameters.peers = peers;
 	parameters.n_peers = 1;
 	parameters.node = (uint16_t)number_of(index);

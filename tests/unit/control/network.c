@@ -94,6 +94,19 @@ static bool on_emit_shared(void *context, const uint8_t *bytes, size_t size)
 	return true;
 }
 
+static bool on_store_will(void *context, unsigned peer, const uint8_t *bytes, size_t size)
+{
+	struct station *station = context;
+	struct link *link = &station->links[peer / 10];
+
+	assert_true(size <= CONTROL_WILL_MOST);
+	if (happens(station->network, station->network->options.refusal))
+		return false;
+	memcpy(link->will, bytes, size);
+	link->will_size = size;
+	return true;
+}
+
 // A stream begins at its first record and goes on without a gap; none comes back.
 static void check_number(struct link *link, const uint8_t *bytes)
 {
@@ -158,7 +171,7 @@ static void on_event(void *context, unsigned peer, enum control_event event)
 	struct link *link = &station->links[peer / 10];
 
 	link->events[event]++;
-	if (event == CONTROL_RESTARTED)
+	if (event == CONTROL_RESTARTED || event == CONTROL_PROCESS_ENDED)
 		begin_stream(station->network, link);
 	if (event == CONTROL_RESTARTED || event == CONTROL_CONNECTED)
 		link->last_heartbeat = 0; // a new life counts anew
@@ -181,8 +194,12 @@ static void create_endpoint(struct network *network, struct station *station)
 	parameters->session = random_next(&network->random) | 1;
 	parameters->now = network->now;
 	parameters->handlers =
-	    (struct control_handlers){ station, on_deliver, on_event, on_emit,
-				       network->options.shares ? on_emit_shared : NULL };
+	    (struct control_handlers){ station,
+				       on_deliver,
+				       on_event,
+				       on_emit,
+				       network->options.shares ? on_emit_shared : NULL,
+				       on_store_will };
 	station->endpoint = control_create(parameters, &reason);
 	assert_non_null(station->endpoint);
 	station->dead = false;
@@ -191,6 +208,7 @@ static void create_endpoint(struct network *network, struct station *station)
 
 		begin_stream(network, link);
 		link->receiving = 0;
+		link->will_size = 0;
 		link->n_received = 0;
 		link->last_heartbeat = 0;
 	}
@@ -224,8 +242,20 @@ void network_close(struct network *network)
 	}
 }
 
+static void send_wills(struct network *network, const struct station *station)
+{
+	for (unsigned to = 0; to < network->options.n_stations; to++) {
+		const struct link *link = &station->links[to];
+
+		if (link->will_size > 0)
+			put_datagram(network, station->number, to, link->will, link->will_size);
+	}
+}
+
 void network_kill(struct network *network, unsigned number)
 {
+	if (happens(network, network->options.wills))
+		send_wills(network, &network->stations[number]);
 	control_destroy(network->stations[number].endpoint);
 	network->stations[number].endpoint = NULL;
 	network->stations[number].dead = true;

@@ -37,6 +37,7 @@ struct network_options {
 	double duplicate; // of a datagram
 	double refusal;   // of a frame by the sender's port
 	bool shares;      // there is multicast; each receiver may lack a frame
+	double wills;     // that the last will of a station that ends is sent
 	uint64_t delay_min, delay_max;
 	struct control_parameters parameters; // of all; zero: control_defaults()
 };
@@ -57,7 +58,9 @@ struct link {
 	uint64_t n_received;
 	uint64_t n_heartbeats;
 	uint32_t last_heartbeat;
-	uint64_t events[CONTROL_OCCUPIED + 1];
+	uint64_t events[CONTROL_PROCESS_ENDED + 1];
+	size_t will_size; // of the last will for that station; 0: none
+	uint8_t will[CONTROL_WILL_MOST];
 };
 
 struct station {
@@ -89,7 +92,8 @@ struct network {
 void network_open(struct network *network, const struct network_options *options);
 void network_close(struct network *network);
 
-// Ends a station; network_restart() gives it a new life, with a new session.
+// Ends a station, whose last will may be sent; network_restart() gives it a new life, with a new
+// session.
 void network_kill(struct network *network, unsigned number);
 void network_restart(struct network *network, unsigned number);
 

@@ -23,6 +23,7 @@ struct plan {
 	double partition;       // likewise, of 2 s
 	unsigned records;       // most that are sent in a round
 	double shared;          // probability that a record is for several stations
+	double wills;           // likewise, that the last will of a process is sent
 };
 
 static const uint64_t round_time = 10 * MS;
@@ -53,6 +54,7 @@ static void open_network(struct network *network, const struct plan *plan, uint6
 		.loss = plan->loss,
 		.duplicate = 0.05,
 		.shares = plan->shared > 0,
+		.wills = plan->wills,
 		.refusal = 0.05,
 		.delay_min = 20 * US,
 		.delay_max = 2 * MS,
@@ -142,7 +144,7 @@ struct trouble {
 	uint64_t sent; // records
 	uint64_t lost, doubled, shared;
 	uint64_t repeated; // shared frames, to a station alone
-	uint64_t events[CONTROL_OCCUPIED + 1];
+	uint64_t events[CONTROL_PROCESS_ENDED + 1];
 };
 
 static void add_trouble(const struct network *network, struct trouble *trouble)
@@ -155,7 +157,7 @@ static void add_trouble(const struct network *network, struct trouble *trouble)
 			if (i != j && !network->stations[i].dead)
 				trouble->repeated +=
 				    network_counters(network, i, j)->shared_repeated;
-			for (unsigned event = 0; event <= CONTROL_OCCUPIED; event++)
+			for (unsigned event = 0; event <= CONTROL_PROCESS_ENDED; event++)
 				trouble->events[event] +=
 				    network->stations[i].links[j].events[event];
 		}
@@ -177,6 +179,7 @@ static void expect_trouble(const struct trouble *trouble, const struct plan *pla
 	if (plan->partition > 0 || plan->restart == 0)
 		assert_int_equal(plan->partition > 0, trouble->events[CONTROL_BACK] > 0);
 	assert_int_equal(plan->restart > 0, trouble->events[CONTROL_RESTARTED] > 0);
+	assert_int_equal(plan->wills > 0, trouble->events[CONTROL_PROCESS_ENDED] > 0);
 }
 
 static void simulate(const struct plan *plan, uint64_t seed, struct trouble *trouble)
@@ -266,6 +269,19 @@ static void two_endpoints__forget_each_other(void **state)
 	simulate_all(&plan, 15);
 }
 
+static void two_endpoints__last_wills(void **state)
+{
+	const struct plan plan = { .n_stations = 2,
+				   .loss = 0.05,
+				   .rounds = 600,
+				   .restart = 0.05,
+				   .records = 20,
+				   .wills = 0.8 };
+
+	(void)state;
+	simulate_all(&plan, 15);
+}
+
 static void five_endpoints__5_percent_lost(void **state)
 {
 	const struct plan plan = { .n_stations = 5, .loss = 0.05, .rounds = 200, .records = 200 };
@@ -282,7 +298,8 @@ static void five_endpoints__everything(void **state)
 				   .restart = 0.01,
 				   .forget = 0.01,
 				   .partition = 0.01,
-				   .records = 50 };
+				   .records = 50,
+				   .wills = 0.5 };
 
 	(void)state;
 	simulate_all(&plan, 10);
@@ -315,7 +332,8 @@ static void shared__restarts(void **state)
 				   .restart = 0.02,
 				   .forget = 0.05,
 				   .records = 40,
-				   .shared = 0.7 };
+				   .shared = 0.7,
+				   .wills = 0.5 };
 
 	(void)state;
 	simulate_all(&plan, 20);
@@ -346,6 +364,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(two_endpoints__partitions),
 		cmocka_unit_test(two_endpoints__restarts),
 		cmocka_unit_test(two_endpoints__forget_each_other),
+		cmocka_unit_test(two_endpoints__last_wills),
 		cmocka_unit_test(five_endpoints__5_percent_lost),
 		cmocka_unit_test(five_endpoints__everything),
 		cmocka_unit_test(shared__without_faults),

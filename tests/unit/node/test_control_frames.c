@@ -123,7 +123,8 @@ static void peer_start(struct peer *peer, uint64_t session, const uint8_t *mac)
 	control_destroy(peer->endpoint);
 	*peer = (struct peer){ .endpoint = NULL };
 	memcpy(peer->mac, mac, 6);
-	parameters.handlers = (struct control_handlers){ peer, deliver, on_event, emit, NULL };
+	parameters.handlers =
+	    (struct control_handlers){ peer, deliver, on_event, emit, NULL, NULL };
 	parameters.peers = &self;
 	parameters.n_peers = 1;
 	parameters.node = MANAGER;

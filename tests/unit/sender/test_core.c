@@ -196,7 +196,8 @@ static void make_manager(void)
 	struct control_parameters parameters = control_defaults();
 	const uint16_t peer = 1;
 
-	parameters.handlers = (struct control_handlers){ NULL, deliver, on_event, emit, NULL };
+	parameters.handlers =
+	    (struct control_handlers){ NULL, deliver, on_event, emit, NULL, NULL };
 	parameters.peers = &peer;
 	parameters.n_peers = 1;
 	parameters.epoch = 1;
