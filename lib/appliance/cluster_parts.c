@@ -216,6 +216,8 @@ static void set_known_neighbours(struct appliance *appliance)
 static void prepare_run(const struct appliance *appliance,
 			struct control_role_parameters *parameters)
 {
+	if (!config_serves_several_runs(appliance->config))
+		return;
 	parameters->node.cluster.prepared_run = appliance->run;
 	parameters->manager.cluster.prepared_run = appliance->run;
 	parameters->manager.excluded = appliance->excluded;
@@ -279,8 +281,7 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 	struct role *role;
 
 	set_known_neighbours(appliance);
-	if (config_serves_several_runs(config))
-		prepare_run(appliance, &parameters);
+	prepare_run(appliance, &parameters);
 	memcpy(parameters.decisions.outboxes, appliance->outboxes, sizeof(appliance->outboxes));
 	memcpy(parameters.decisions.inboxes, appliance->inboxes, sizeof(appliance->inboxes));
 	if (keys_read(appliance, &keys, error) != 0)

@@ -167,7 +167,7 @@ bool control_store_will_frame(void *context, unsigned node, const uint8_t *bytes
 {
 	const struct control *control = context;
 	uint8_t frame[NET_HEADERS_SIZE + CONTROL_WILL_MOST];
-	struct net_mac mac;
+	struct net_mac mac = { 0 };
 
 	if (!neighbours_get(control->parameters.neighbours, node, mac.bytes))
 		return false;

@@ -45,7 +45,7 @@ static void send_frames(const struct last_will *will)
 		    &frames->frames[atomic_load_explicit(&frames->current, memory_order_acquire)];
 
 		if (frame->size > 0)
-			(void)send(SOCKET, frame->bytes, frame->size, 0); // nobody can be told
+			(void)send(SOCKET, frame->bytes, frame->size, 0); // no one learns of errors
 	}
 }
 

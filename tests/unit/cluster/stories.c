@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "last_wills.h"
+#include "deaths.h"
 #include "several_runs.h"
 #include "silent_sources.h"
 #include "take_overs.h"
@@ -101,41 +101,6 @@ static void builder_is_killed_in_doubt(struct farm *farm)
 	farm_run(farm, 10 * MS);
 	expect_granted_again(farm, farm->configs[0]->cluster.nodes[node].first_builder);
 	farm_run(farm, SECOND);
-}
-
-static uint64_t published_in_a_second(struct farm *farm)
-{
-	const uint64_t before = farm->n_published;
-
-	farm_run(farm, SECOND);
-	return farm->n_published - before;
-}
-
-// A node is killed. After `patience` the others have to publish 1 / `share` of what all did.
-static void others_publish(struct farm *farm, unsigned (*some_node)(struct farm *),
-			   uint64_t patience, unsigned share)
-{
-	const uint64_t before = published_in_a_second(farm);
-	uint64_t published;
-
-	farm_kill(farm, some_node(farm));
-	farm_run(farm, patience);
-	published = published_in_a_second(farm);
-	if (published < before / share)
-		farm_broken(farm, "without the dead node %ju events/s, with it %ju",
-			    (uintmax_t)published, (uintmax_t)before);
-}
-
-// What its builders may have published holds the others back only until doubts end.
-static void others_go_on(struct farm *farm)
-{
-	others_publish(farm, other_builder, 700 * MS, 8);
-}
-
-// Nobody waits for its data, once it is missed and no event is in doubt any more.
-static void builders_go_on(struct farm *farm)
-{
-	others_publish(farm, some_readout, 800 * MS, 2);
 }
 
 static void readout_is_killed_and_back(struct farm *farm)

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Stories of processes that end and whose last will arrives.
+// Stories of nodes that die, and of how soon the others go on.
 #pragma once
 
 #include "farm.h"
 
-// A node with a builder, or a readout, is killed: the others publish at once what they published
+// A builder dies, or a readout, and is missed after a while.
+void others_go_on(struct farm *farm);
+void builders_go_on(struct farm *farm);
+
+// The same with a last will: the others publish at once what they published
 // with it.
 void builder_leaves_a_will(struct farm *farm);
 void readout_leaves_a_will(struct farm *farm);
