@@ -259,7 +259,7 @@ def test_end_and_crash_are_told_apart():
 
 
 def test_silent_node():
-    """One node of three is killed: how many events wait for it, and until when."""
+    """One node of three loses its power: how many events wait for it, and until when."""
     with evbtest.Workspace() as work:
         evbtest.need_root()
         configuration = cluster.shipped("cluster-folded.json")
@@ -274,7 +274,7 @@ def test_silent_node():
             manager = system.processes[system.manager]
             system.processes["c"].wait_until(
                 lambda: telemetry.summary(f"{system.name}-c")["events_open"] > 3, "events are open")
-            system.processes["c"].kill()
+            system.processes["c"].switch_off()
             sentence = wait_for(manager, rf"node c silent for {TIME}: \d+ events? in doubt; goes on "
                                 rf"in {TIME}")
             check_views(work, manager, sentence)
