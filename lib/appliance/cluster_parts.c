@@ -147,6 +147,16 @@ void cluster_common_free(struct appliance *appliance)
 	neighbours_free(&appliance->neighbours);
 }
 
+// Of the nodes whose MAC address is configured.
+static void set_known_neighbours(struct appliance *appliance)
+{
+	const struct cluster_system *cluster = &appliance->config->cluster;
+
+	for (unsigned i = 0; i < cluster->n_nodes; i++)
+		if (cluster->nodes[i].has_mac)
+			neighbours_set(&appliance->neighbours, i, cluster->nodes[i].mac);
+}
+
 int cluster_parts_make(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;
@@ -155,6 +165,7 @@ int cluster_parts_make(struct appliance *appliance, char *error)
 
 	if (control == PLAN_NONE)
 		return 0;
+	set_known_neighbours(appliance);
 	if (!keys_watch_make(&appliance->key_watch, appliance->config->cluster.n_nodes))
 		return appliance_fail(error, "out of memory");
 	node = (int)plan_node_of(plan, control);
@@ -200,16 +211,6 @@ static bool sources_resume(const struct appliance *appliance)
 	while (i < n && appliance->stores[i]->resumes)
 		i++;
 	return n > 0 && i == n;
-}
-
-// Of the nodes whose MAC address is configured.
-static void set_known_neighbours(struct appliance *appliance)
-{
-	const struct cluster_system *cluster = &appliance->config->cluster;
-
-	for (unsigned i = 0; i < cluster->n_nodes; i++)
-		if (cluster->nodes[i].has_mac)
-			neighbours_set(&appliance->neighbours, i, cluster->nodes[i].mac);
 }
 
 // For one of several runs of the process.
@@ -268,6 +269,7 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 		.data_priority = manager->data_priority,
 		.neighbours = &appliance->neighbours,
 		.last_will = appliance->last_will,
+		.vlan = port->config->has_vlan ? &port->vlan : NULL,
 		.links = appliance->control_links,
 		.n_links = appliance->n_control_links,
 		.builder_mail = appliance->builder_mail,
@@ -280,7 +282,6 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 	};
 	struct role *role;
 
-	set_known_neighbours(appliance);
 	prepare_run(appliance, &parameters);
 	memcpy(parameters.decisions.outboxes, appliance->outboxes, sizeof(appliance->outboxes));
 	memcpy(parameters.decisions.inboxes, appliance->inboxes, sizeof(appliance->inboxes));

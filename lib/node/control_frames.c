@@ -166,13 +166,19 @@ bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size
 bool control_store_will_frame(void *context, unsigned node, const uint8_t *bytes, size_t size)
 {
 	const struct control *control = context;
-	uint8_t frame[NET_HEADERS_SIZE + CONTROL_WILL_MOST];
+	const struct control_role_parameters *p = &control->parameters;
+	uint8_t tagged[NET_VLAN_SIZE + NET_HEADERS_SIZE + CONTROL_WILL_MOST];
+	uint8_t *frame = tagged + NET_VLAN_SIZE;
 	struct net_mac mac = { 0 };
 
-	if (!neighbours_get(control->parameters.neighbours, node, mac.bytes))
+	if (!neighbours_get(p->neighbours, node, mac.bytes))
 		return false;
 	put_datagram(control, frame, &mac, control->nodes[node].ip, bytes, size);
-	return last_will_set(control->parameters.last_will, node, frame, NET_HEADERS_SIZE + size);
+	size += NET_HEADERS_SIZE;
+	if (p->vlan == NULL)
+		return last_will_set(p->last_will, node, frame, size);
+	vlan_put_control_tag(p->vlan, tagged);
+	return last_will_set(p->last_will, node, tagged, NET_VLAN_SIZE + size);
 }
 
 // --- receiving ---

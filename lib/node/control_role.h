@@ -23,6 +23,7 @@
 #include "pipeline/role.h"
 #include "port/flow_control.h"
 #include "port/last_will.h"
+#include "port/vlan.h"
 #include "rdma/roce_slots.h"
 #include "rx/handler.h"
 
@@ -59,6 +60,7 @@ struct control_role_parameters {
 	unsigned data_priority;            // 802.1p, whose pauses heartbeats report
 	struct neighbours *neighbours;     // outlives the role
 	struct last_will *last_will;       // of n_nodes frames; NULL: there is none
+	const struct vlan_tagger *vlan;    // of the port; NULL: it tags no frames
 	// The other roles of the node
 	struct link **links; // from each rx role
 	unsigned n_links;

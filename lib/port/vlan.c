@@ -23,6 +23,18 @@ void vlan_tagger_make(struct vlan_tagger *tagger, const struct port_settings *po
 	tagger->control_tci = (uint16_t)(control << PRIORITY_SHIFT | port->vlan);
 }
 
+static void put_tag(uint8_t *tagged, uint16_t tci)
+{
+	memmove(tagged, tagged + NET_VLAN_SIZE, NET_ETH_SIZE - 2);
+	store_be16(tagged + NET_ETH_SIZE - 2, NET_TYPE_VLAN);
+	store_be16(tagged + NET_ETH_SIZE, tci);
+}
+
+void vlan_put_control_tag(const struct vlan_tagger *tagger, uint8_t *tagged)
+{
+	put_tag(tagged, tagger->control_tci);
+}
+
 // Whether a frame gets the data's priority. Frames other than IP, such as ARP, get the priority of
 // control messages, so that they do not wait for data.
 static bool is_data(const struct vlan_tagger *tagger, uint16_t type, const uint8_t *l3)
@@ -54,11 +66,8 @@ static void tag(const struct vlan_tagger *tagger, struct rte_mbuf *mbuf)
 	tagged = (uint8_t *)rte_pktmbuf_prepend(mbuf, NET_VLAN_SIZE);
 	if (tagged == NULL)
 		return;
-	memmove(tagged, bytes, NET_ETH_SIZE - 2);
-	store_be16(tagged + NET_ETH_SIZE - 2, NET_TYPE_VLAN);
-	store_be16(tagged + NET_ETH_SIZE, is_data(tagger, type, bytes + NET_ETH_SIZE)
-					      ? tagger->data_tci
-					      : tagger->control_tci);
+	put_tag(tagged, is_data(tagger, type, bytes + NET_ETH_SIZE) ? tagger->data_tci
+								    : tagger->control_tci);
 }
 
 // A frame that the driver does not accept now is passed again later. It has its tag then, and gets

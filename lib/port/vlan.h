@@ -26,6 +26,10 @@ struct vlan_tagger {
 void vlan_tagger_make(struct vlan_tagger *tagger, const struct port_settings *port,
 		      const struct port_traffic *traffic);
 
+// Tags a frame of the control protocol that begins NET_VLAN_SIZE bytes behind `tagged`, where the
+// tagged frame begins.
+void vlan_put_control_tag(const struct vlan_tagger *tagger, uint8_t *tagged);
+
 // Tags the frames of a burst, as a callback (port/tx_callbacks.h) with the tagger as its context.
 uint16_t vlan_tag_burst(uint16_t port_id, uint16_t queue, struct rte_mbuf **mbufs, uint16_t n,
 			void *tagger);
