@@ -3,15 +3,20 @@
 """Systems of folded nodes, each of which sends and builds, on this machine."""
 
 import dataclasses
+import json
+import os
 import time
 import types
 
 import cluster
+import evbtest
 import network
 import telemetry
 from runs import Load, losses
 
 MEMIF, VETH = "memif", "veth"
+LARGE = "veth with packets as large as the loopback's"
+LARGE_MTU = 65_000
 OWN, AUTO = "own lcore", "auto"
 
 
@@ -29,14 +34,28 @@ class Work:
     variants: int = 4
     in_flight: int = 256
 
+    mtu: int = 9000
+
     @property
     def load(self):
-        return Load(9000, self.sources, self.packing, self.fragment)
+        return Load(self.mtu, self.sources, self.packing, self.fragment)
+
+
+def large_profile(work):
+    """The path of a driver profile: af_packet's, with rings for packets of LARGE_MTU."""
+    with open(os.path.join(evbtest.REPOSITORY, "pmd-config", "af_packet.json"), encoding="utf-8") as file:
+        profile = json.load(file)
+    frame = 255 * 256  # bytes, of which 16 in a block are a multiple of the page size
+    profile.update({
+        "maximum_mtu": LARGE_MTU, "rx_descriptors": 1024, "tx_descriptors": 512,
+        "jumbo_minimum_buffer": frame,
+        "jumbo_arguments": {"blocksz": str(16 * frame), "framesz": str(frame), "framecnt": "2048"}})
+    return work.write("large.json", profile)
 
 
 class Folded(cluster.System):
     """Context manager: folded nodes a, the event manager, b, ..., over memif (two nodes) or veth.
-    placement: OWN, all roles of a node on one lcore on a CPU of its own while there are enough, or
+    path: MEMIF (two nodes), VETH, or LARGE. placement: OWN, all roles of a node on one lcore on a CPU of its own while there are enough, or
     AUTO. rate: events per second, 0: as many as there is room for."""
 
     def __init__(self, work, cpus, rate=0, load=Work(), path=MEMIF, placement=OWN, idle="poll",
@@ -73,7 +92,10 @@ class Folded(cluster.System):
                 "mtu": 9000, "address": f"10.78.0.{number + 1}/24", "link_timeout": 0}
         if path == MEMIF:
             return {**port, "options": {"role": "client" if number else "server"}}
-        return {**port, "profile": "af_packet", "device": f"veth-{number}"}
+        port["device"] = f"veth-{number}"
+        if path == LARGE:
+            return {**port, "profile": large_profile(work), "mtu": LARGE_MTU}
+        return {**port, "profile": "af_packet"}
 
     def __enter__(self):
         if self._path == MEMIF:
@@ -91,6 +113,10 @@ class Folded(cluster.System):
     def complete(self):
         """Events that have been built and published."""
         return self._clients["a"].query("/evb/sched/info", "a")["events_complete"]
+
+    def bytes_built(self):
+        """Of the events that have been published."""
+        return sum(client.query("/evb/summary")["bytes_built"] for client in self._clients.values())
 
     def wait_for_events(self, count):
         self.processes["a"].wait_until(lambda: self.complete() >= count, f"{count} events")
