@@ -63,6 +63,7 @@ static void take_node(struct facts_watch *watch, const struct appliance *applian
 	if (state.registered && !state.lost && !state.excluded && node.full == NULL)
 		return;
 	node.silent = state.lost;
+	node.died = state.process_ended;
 	node.excluded = state.excluded;
 	if (state.lost)
 		node.silent_ns = since(state.heard_at, role_now);

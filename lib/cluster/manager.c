@@ -354,6 +354,7 @@ void cluster_manager_node(const struct cluster_manager *manager, unsigned node,
 	*state = (struct cluster_node_state){
 		.registered = at->registered,
 		.lost = at->lost,
+		.process_ended = at->process_ended,
 		.excluded = at->operator_excluded,
 		.in_doubt = at->lost ? manager_count_events(manager, node) : 0,
 		.in_doubt_until = at->in_doubt_until,

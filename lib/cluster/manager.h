@@ -108,7 +108,8 @@ struct cluster_manager_view {
 struct cluster_node_state {
 	bool registered;
 	bool lost;
-	bool excluded; // the operator has excluded it
+	bool process_ended; // it has sent its last will, and no BYE before
+	bool excluded;      // the operator has excluded it
 	// Of a silent node: events that its builders have, until the time when they are granted to
 	// others; 0: none wait.
 	uint32_t in_doubt;

@@ -144,7 +144,7 @@ struct control_counters {
 	uint64_t frames_sent; // including retransmitted frames
 	uint64_t frames_received;
 	uint64_t sequenced;     // accepted into the sequence
-	uint64_t unsequenced;   // heartbeats, acknowledgements, responses
+	uint64_t unsequenced;   // heartbeats, acknowledgements, responses, last wills
 	uint64_t duplicates;    // sequenced frames received before
 	uint64_t out_of_window; // sequenced frames beyond the window
 	uint64_t foreign;       // the session of the sender or of the receiver is not the current

@@ -81,6 +81,7 @@ struct diagnosis_port {
 struct diagnosis_node {
 	const char *name;
 	bool silent, excluded; // excluded: by the operator
+	bool died;             // it is silent because its process has ended, as its last will said
 	uint64_t absent_ns;    // it is not registered
 	uint64_t silent_ns;    // since its last frame
 	uint32_t in_doubt;     // events that wait for it

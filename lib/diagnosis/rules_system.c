@@ -152,13 +152,16 @@ void look_for_silent_manager(const struct diagnosis_facts *facts, const struct r
 		finding_remedy(finding, "start node %s: it continues the run", facts->manager);
 }
 
-// "node n2 silent for 2.1 s: 1 event in doubt; goes on in 2.9 s"
+// "node n2 silent for 2.1 s: 1 event in doubt; goes on in 2.9 s", "node n2 crashed or was
+// killed 2.1 s ago: the others go on without it"
 static void add_silence(const struct diagnosis_facts *facts, struct diagnosis_finding *finding,
 			const struct diagnosis_node *node)
 {
-	finding_add(finding, "node %s silent", node->name);
-	finding_add_passing(finding, " for ");
+	finding_add(finding, "node %s %s", node->name,
+		    node->died ? "crashed or was killed" : "silent");
+	finding_add_passing(finding, node->died ? " " : " for ");
 	finding_add_time(finding, node->silent_ns);
+	finding_add_passing(finding, node->died ? " ago" : "");
 	if (node->in_doubt_ns > 0) {
 		finding_add_passing(finding, ": %u event%s in doubt; goes on in ", node->in_doubt,
 				    plural(node->in_doubt));
@@ -182,7 +185,9 @@ void look_for_silent_nodes(const struct diagnosis_facts *facts, const struct rul
 			continue;
 		finding = finding_begin(to, rule, "node %s", node->name);
 		add_silence(facts, finding, node);
-		finding_remedy(finding, "start node %s again, or see why its network is down",
+		finding_remedy(finding,
+			       node->died ? "see the log of node %s, and start it again"
+					  : "start node %s again, or see why its network is down",
 			       node->name);
 	}
 }

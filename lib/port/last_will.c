@@ -52,14 +52,15 @@ static void send_frames(const struct last_will *will)
 // It holds nothing open that others wait for, and belongs to no terminal.
 static void detach(int file)
 {
-	const int null = open("/dev/null", O_RDWR);
+	int null;
 
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "evb-last-will");
+	// The socket may have any descriptor, also one of the first, so it leaves them before.
+	file = fcntl(file, F_DUPFD, SOCKET + 1);
+	null = open("/dev/null", O_RDWR);
 	for (int i = 0; i < SOCKET; i++)
 		(void)dup2(null, i);
-	// Above all descriptors in use, so that neither takes the place of the other.
-	file = fcntl(file, F_DUPFD, SOCKET + 1);
 	(void)dup2(file, SOCKET);
 	(void)close_range(SOCKET + 1, ~0u, 0);
 }
@@ -98,10 +99,14 @@ static int open_socket(const char *interface)
 	if (address.sll_ifindex == 0)
 		return -1;
 	file = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	if (file < 0 || bind(file, (const struct sockaddr *)&address, sizeof(address)) == 0)
-		return file;
-	close(file);
-	return -1;
+	if (file >= 0 && bind(file, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+		const int cause = errno;
+
+		close(file);
+		errno = cause;
+		return -1;
+	}
+	return file;
 }
 
 static int make_mutex(pthread_mutex_t *mutex)
@@ -143,27 +148,29 @@ struct last_will *last_will_make(const char *interface, unsigned n, char *error)
 {
 	const size_t size = sizeof(struct last_will) + n * sizeof(struct frames);
 	struct last_will *will;
-	int file = open_socket(interface);
-	pid_t child;
+	int file = open_socket(interface), cause;
+	pid_t child = -1;
 
 	if (file < 0)
 		return fail(error, interface, errno);
 	will = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (will == MAP_FAILED) {
 		close(file);
-		return fail(error, "no memory", errno);
+		return fail(error, "mmap", ENOMEM);
 	}
 	will->n = n;
-	errno = make_mutex(&will->alive);
-	child = errno == 0 ? fork_blocking_signals() : -1;
+	cause = make_mutex(&will->alive);
+	if (cause == 0) {
+		child = fork_blocking_signals();
+		cause = errno;
+	}
 	if (child == 0)
 		wait_and_send(will, file);
 	close(file);
 	if (child > 0)
 		return will;
-	fail(error, "fork", errno);
 	munmap(will, size);
-	return NULL;
+	return fail(error, "fork", cause);
 }
 
 bool last_will_set(struct last_will *will, unsigned index, const void *frame, size_t size)

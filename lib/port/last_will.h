@@ -24,7 +24,7 @@ struct last_will;
 // Needs CAP_NET_RAW. NULL with one line in error[LAST_WILL_ERROR_SIZE].
 struct last_will *last_will_make(const char *interface, unsigned n, char *error);
 
-// Sets or replaces frame `index`, complete from its Ethernet header on; a size of 0 takes it back.
-// False if it is too large. If the process ends meanwhile, the frame before is sent. One thread at
-// a time.
+// Sets or replaces frame `index` < n, complete from its Ethernet header on; a size of 0 takes it
+// back. False if it is too large. If the process ends meanwhile, the frame before is sent. One
+// thread at a time.
 bool last_will_set(struct last_will *will, unsigned index, const void *frame, size_t size);

@@ -6,7 +6,7 @@
     chaos.py [--minutes N | --faults N] [--seed S] [--mode push|pull] [--within S] [--verbose]
     chaos.py --histories N [--seed S]
     chaos.py --stops S[,S...] [--times N] [--system FILE] [--nodes NODE[,NODE...]]
-    chaos.py --kill NODE [--system FILE] [--source-buffer N] [--silence MS] [--doubt MS]
+    chaos.py --kill NODE [--without-will] [--system FILE] [--source-buffer N] [--silence MS] [--doubt MS]
     chaos.py --standby N [--seed S] [--mode push|pull] [--timeout S] [--within S] [--verbose]
 
 Faults come in rounds of one to three at a time. A round is over when the system runs again: all
@@ -110,6 +110,8 @@ def main():
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--nodes", help="those that are stopped, with commas; else all")
     parser.add_argument("--kill", metavar="NODE", help="a node that is killed")
+    parser.add_argument("--without-will", action="store_true",
+                        help="as by a loss of power: what would send its last will is killed before")
     parser.add_argument("--system", default="cluster-folded.json", help="a file of configs/")
     parser.add_argument("--source-buffer", type=int, help="events, in the place of the file's")
     parser.add_argument("--silence", type=int, metavar="MS",
@@ -134,7 +136,8 @@ def main():
             wrong = chaos_standby.run(options.standby, options.seed, options.mode, options.timeout,
                                       options.within or chaos_standby.LATER_S, options.verbose)
         elif options.kill:
-            wrong = chaos_stops.run_kill(options.system, options.kill, **changes_of(options))
+            wrong = chaos_stops.run_kill(options.system, options.kill, not options.without_will,
+                                         **changes_of(options))
         else:
             wrong = run(options.minutes, options.faults, options.seed, options.mode,
                         within=options.within or WITHIN_S, verbose=options.verbose, kinds=kinds)

@@ -187,7 +187,7 @@ def rate(looks):
     return (looks[-1].events - looks[0].events) / (looks[-1].time - looks[0].time)
 
 
-def kill(name, victim, **event_manager):
+def kill(name, victim, leaves_will, **event_manager):
     """Kills a node at full rate. What the others built before: in sum, and the lowest rate; after it:
     the lowest rate, when that was, for how long it was less than half; and in the last second."""
     with evbtest.Workspace() as work:
@@ -198,7 +198,7 @@ def kill(name, victim, **event_manager):
             with Eyes(system) as eyes:
                 eyes.forget(victim)
                 before = watch(eyes, BEFORE_S)
-                system.processes[victim].signal(signal.SIGKILL)
+                system.processes[victim].begin_kill(leaves_will)
                 after = watch(eyes, AFTER_S)
                 last = watch(eyes, BEFORE_S)
             system.nodes.remove(victim)
@@ -211,10 +211,10 @@ def kill(name, victim, **event_manager):
                  max(low) - min(low) + WINDOW_S if low else 0.0, rate(last))
 
 
-def run_kill(name, victim, **event_manager):
+def run_kill(name, victim, leaves_will, **event_manager):
     """Prints what the death of a node does to the others. Returns what is wrong."""
-    death = kill(name, victim, **event_manager)
-    text = f"{name}: {victim} killed: the others built {death.usual:.0f} events/s before ({death.usual_lowest:.0f} " \
+    death = kill(name, victim, leaves_will, **event_manager)
+    text = f"{name}: {victim} killed{'' if leaves_will else ' without a last will'}: the others built {death.usual:.0f} events/s before ({death.usual_lowest:.0f} " \
            f"at the least in any {WINDOW_S} s), {death.lowest:.0f} at the least after it (at {death.when:.2f} s), " \
            f"less than half for {death.stall:.2f} s, {death.later:.0f} afterwards"
     print(text, flush=True)

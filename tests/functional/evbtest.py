@@ -460,18 +460,22 @@ class Process:
     def signal(self, number):
         self._popen.send_signal(number)
 
-    def kill(self):
-        self._popen.kill()
-        return self.finish()
-
-    def switch_off(self):
-        """As when its machine loses its power: kills its children first, so that nobody sends its last
-        will."""
+    def kill_children(self):
         for path in glob.glob("/proc/[0-9]*/stat"):
             with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
                 if int(file.read().rpartition(")")[2].split()[1]) == self.pid:
                     os.kill(int(path.split("/")[2]), signal.SIGKILL)
-        return self.kill()
+
+    def begin_kill(self, leaves_will=True):
+        """SIGKILL. Without a last will, as when its machine loses its power, whoever would send that
+        is killed first."""
+        if not leaves_will:
+            self.kill_children()
+        self.signal(signal.SIGKILL)
+
+    def kill(self, leaves_will=True):
+        self.begin_kill(leaves_will)
+        return self.finish()
 
     def stop(self, timeout=PATIENCE_S):
         """Asks for the drain and waits for the end. Returns the exit status."""

@@ -245,11 +245,7 @@ class Trial(bottleneck.Farm):
     def kill(self, node, leaves_will=True):
         if node in self._clients:
             self._clients.pop(node).__exit__()
-        process = self.processes[node]
-        if leaves_will:
-            process.kill()
-        else:
-            process.switch_off()
+        self.processes[node].kill(leaves_will)
         if node in self.builders:
             self.life(node).finish()
 

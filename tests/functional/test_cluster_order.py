@@ -96,10 +96,17 @@ HEALED_S = 60  # it takes 4 s where the nodes get their CPU
 
 
 def shared(tap, seconds=SPAN_S):
-    """Share of the busy milliseconds, from now on, in which several nodes send to one builder."""
-    tap.packets()
-    time.sleep(seconds)  # the length of the measurement
-    return wire_tap.shared_milliseconds(tap.packets())
+    """Share of the busy milliseconds in which several nodes send to one builder, from now on until
+    each node has sent for so long."""
+    seen = {node: [] for node in tap.packets()}
+
+    def are_seen():
+        for node, packets in tap.packets().items():
+            seen[node] += packets
+        return all(sent and sent[-1].time - sent[0].time >= seconds for sent in seen.values())
+
+    evbtest.wait_until(are_seen, f"{seconds} s of packets of each node")
+    return wire_tap.shared_milliseconds(seen)
 
 
 def test_out_of_step_heals():

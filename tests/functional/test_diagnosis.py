@@ -274,7 +274,7 @@ def test_silent_node():
             manager = system.processes[system.manager]
             system.processes["c"].wait_until(
                 lambda: telemetry.summary(f"{system.name}-c")["events_open"] > 3, "events are open")
-            system.processes["c"].switch_off()
+            system.processes["c"].kill(leaves_will=False)
             sentence = wait_for(manager, rf"node c silent for {TIME}: \d+ events? in doubt; goes on "
                                 rf"in {TIME}")
             check_views(work, manager, sentence)
@@ -292,6 +292,23 @@ def test_silent_node():
                     "stat", "--name", manager.name, "--json", "/evb/credits/all").output()).values():
                 check(all(one["rate_bytes"] > 0 or one["rate_permille"] == 1000
                           for one in rate.values() if isinstance(one, dict)), f"a cut: {rate}")
+
+
+def test_killed_node():
+    """Its last will tells it from one that is silent."""
+    with evbtest.Workspace() as work:
+        evbtest.need_root()
+        configuration = cluster.shipped("cluster-folded.json")
+        configuration["name"] = work.name()
+        with cluster.System(work, configuration) as system:
+            system.start()
+            manager = system.processes[system.manager]
+            system.processes["c"].wait_until(
+                lambda: telemetry.summary(f"{system.name}-c")["events_complete"] > 0, "it builds")
+            system.processes["c"].kill()
+            sentence = wait_for(manager, rf"node c crashed or was killed {TIME} ago: the others go "
+                                "on without it")
+            check_views(work, manager, sentence)
 
 
 if __name__ == "__main__":

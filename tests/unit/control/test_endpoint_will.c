@@ -23,6 +23,13 @@ static const struct link *seen(void)
 	return &network.stations[0].links[1];
 }
 
+static void kill_and_expect_known(void)
+{
+	network_kill(&network, 1);
+	network_run(&network, 2 * DELAY);
+	assert_int_equal(seen()->events[CONTROL_PROCESS_ENDED], 1);
+}
+
 static void expect_no_effect(void)
 {
 	network_run(&network, 10 * MS);
@@ -42,9 +49,7 @@ static void expect_known_at_once(const struct control_keys *keys)
 {
 	open_with_wills(keys);
 	pair_send(&network, 3, 64);
-	network_kill(&network, 1);
-	network_run(&network, 2 * DELAY);
-	assert_int_equal(seen()->events[CONTROL_PROCESS_ENDED], 1);
+	kill_and_expect_known();
 	assert_int_equal(network_counters(&network, 0, 1)->process_ended, 1);
 	assert_true(network_state(&network, 0, 1).process_ended);
 	assert_false(network_state(&network, 0, 1).connected);
@@ -92,9 +97,7 @@ static void will__is_the_newest_frame(void **state)
 		assert_true(network_send(&network, 1, 0, NETWORK_HEAD));
 		network_run(&network, 1 * MS);
 	}
-	network_kill(&network, 1);
-	network_run(&network, 2 * DELAY);
-	assert_int_equal(seen()->events[CONTROL_PROCESS_ENDED], 1);
+	kill_and_expect_known();
 	assert_int_equal(network_counters(&network, 0, 1)->replayed, 0);
 	network_close(&network);
 }
@@ -105,9 +108,7 @@ static void will__of_an_earlier_epoch(void **state)
 	(void)state;
 	open_with_wills(NULL);
 	control_set_epoch(network.stations[0].endpoint, 7);
-	network_kill(&network, 1);
-	network_run(&network, 2 * DELAY);
-	assert_int_equal(seen()->events[CONTROL_PROCESS_ENDED], 1);
+	kill_and_expect_known();
 	network_close(&network);
 }
 
@@ -145,9 +146,7 @@ static void will__follows_the_sessions(void **state)
 	open_with_wills(NULL);
 	network_forget(&network, 1, 0);
 	network_run(&network, 500 * MS);
-	network_kill(&network, 1);
-	network_run(&network, 2 * DELAY);
-	assert_int_equal(seen()->events[CONTROL_PROCESS_ENDED], 1);
+	kill_and_expect_known();
 	network_close(&network);
 }
 
@@ -161,9 +160,7 @@ static void will__follows_the_keys(void **state)
 	assert_true(control_set_keys(network.stations[1].endpoint, &next));
 	assert_true(control_set_keys(network.stations[0].endpoint, &next));
 	network_run(&network, 200 * MS);
-	network_kill(&network, 1);
-	network_run(&network, 2 * DELAY);
-	assert_int_equal(seen()->events[CONTROL_PROCESS_ENDED], 1);
+	kill_and_expect_known();
 	assert_int_equal(network_counters(&network, 0, 1)->forged, 0);
 	network_close(&network);
 }

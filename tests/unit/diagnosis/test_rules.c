@@ -409,6 +409,12 @@ static void silent_node__tells_what_waits_for_it(void **state)
 	bench.facts.waits_for_nodes = true;
 	assert_found(&bench, "node_silent",
 		     "node n2 silent for 2.1 s: no events are granted until it is back");
+	bench.facts.waits_for_nodes = false;
+	bench.nodes[0].died = true;
+	assert_found(&bench, "node_silent",
+		     "node n2 crashed or was killed 2.1 s ago: the others go on without it");
+	assert_string_equal(found(&bench, "node_silent")->remedy,
+			    "see the log of node n2, and start it again");
 }
 
 static void absent_and_excluded_nodes__are_named(void **state)

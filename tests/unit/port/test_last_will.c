@@ -119,10 +119,51 @@ static void *stay(void *argument)
 	return argument;
 }
 
+static pid_t start(void (*live)(void))
+{
+	pid_t child;
+
+	if (tap < 0)
+		skip();
+	child = fork();
+	if (child == 0) {
+		live();
+		_exit(0);
+	}
+	return child;
+}
+
+// A process lives, and ends by itself.
+static void run(void (*live)(void))
+{
+	int status;
+	const pid_t child = start(live);
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+}
+
+static void kill_and_expect(pid_t child, uint8_t frame)
+{
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(receive(PATIENCE), frame);
+}
+
+static void set_frames(void)
+{
+	struct last_will *will = make();
+
+	set(will, 0, 11);
+	set(will, 2, 12);
+	set(will, 2, 13);
+}
+
 static void be_killed(void)
 {
 	pthread_t thread;
 
+	set_frames();
 	if (pthread_create(&thread, NULL, stay, NULL) == 0)
 		(void)kill(getpid(), SIGKILL);
 	(void)stay(NULL);
@@ -130,36 +171,20 @@ static void be_killed(void)
 
 static void crash(void)
 {
+	set_frames();
 	(void)signal(SIGSEGV, SIG_DFL);
 	(void)raise(SIGSEGV);
 }
 
 static void leave(void)
 {
+	set_frames();
 	exit(0);
 }
 
-// A process that sets its frames and ends.
-static void live(void (*end)(void))
+static void expect_frames(void (*live)(void))
 {
-	struct last_will *will = make();
-
-	set(will, 0, 11);
-	set(will, 2, 12);
-	set(will, 2, 13);
-	end();
-}
-
-static void expect_frames(void (*end)(void))
-{
-	pid_t child;
-
-	if (tap < 0)
-		skip();
-	child = fork();
-	if (child == 0)
-		live(end);
-	assert_int_equal(waitpid(child, NULL, 0), child);
+	run(live);
 	assert_int_equal(receive(PATIENCE), 11);
 	assert_int_equal(receive(PATIENCE), 13);
 	assert_int_equal(receive(QUIET), 0);
@@ -183,108 +208,113 @@ static void will__of_a_process_that_returns(void **state)
 	expect_frames(leave);
 }
 
+static int pipe_ends[2];
+
+static void stay_with_a_frame(void)
+{
+	set(make(), 0, 21);
+	(void)!write(pipe_ends[1], "", 1);
+	(void)stay(NULL);
+}
+
 // The process stands still and goes on: it has not ended.
 static void will__not_of_a_process_that_is_stopped(void **state)
 {
-	int ready[2], status;
+	int status;
 	pid_t child;
 	char byte;
 
 	(void)state;
-	if (tap < 0)
-		skip();
-	assert_int_equal(pipe(ready), 0);
-	child = fork();
-	if (child == 0) {
-		set(make(), 0, 21);
-		(void)!write(ready[1], "", 1);
-		(void)stay(NULL);
-	}
-	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(pipe(pipe_ends), 0);
+	child = start(stay_with_a_frame);
+	assert_int_equal(read(pipe_ends[0], &byte, 1), 1);
 	assert_int_equal(kill(child, SIGSTOP), 0);
 	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
 	assert_int_equal(receive(QUIET), 0);
 	assert_int_equal(kill(child, SIGCONT), 0);
 	assert_int_equal(receive(QUIET), 0);
-	assert_int_equal(kill(child, SIGKILL), 0);
-	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_int_equal(receive(PATIENCE), 21);
-	close(ready[0]);
-	close(ready[1]);
+	kill_and_expect(child, 21);
+	close(pipe_ends[0]);
+	close(pipe_ends[1]);
+}
+
+static void signal_all(void)
+{
+	(void)setpgid(0, 0);
+	set(make(), 1, 31);
+	close(pipe_ends[0]);
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGINT, SIG_IGN);
+	(void)kill(0, SIGTERM);
+	(void)kill(0, SIGINT);
+	close(pipe_ends[1]);
+	(void)stay(NULL);
 }
 
 // Signals to all processes of a terminal or a service come before the process ends. Nobody who
 // waits for the end of a pipe waits for the process that sends the frames.
 static void will__survives_signals_and_holds_nothing(void **state)
 {
-	int held[2];
 	pid_t child;
 	char byte;
 
 	(void)state;
-	if (tap < 0)
-		skip();
-	assert_int_equal(pipe(held), 0);
-	child = fork();
-	if (child == 0) {
-		(void)setpgid(0, 0);
-		set(make(), 1, 31);
-		close(held[0]);
-		(void)signal(SIGTERM, SIG_IGN);
-		(void)signal(SIGINT, SIG_IGN);
-		(void)kill(0, SIGTERM);
-		(void)kill(0, SIGINT);
-		close(held[1]);
-		(void)stay(NULL);
-	}
-	close(held[1]);
-	assert_int_equal(read(held[0], &byte, 1), 0);
-	assert_int_equal(kill(child, SIGKILL), 0);
-	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_int_equal(receive(PATIENCE), 31);
-	close(held[0]);
+	assert_int_equal(pipe(pipe_ends), 0);
+	child = start(signal_all);
+	close(pipe_ends[1]);
+	assert_int_equal(read(pipe_ends[0], &byte, 1), 0);
+	kill_and_expect(child, 31);
+	close(pipe_ends[0]);
+}
+
+static void take_back(void)
+{
+	struct last_will *will = make();
+
+	set(will, 0, 41);
+	set(will, 1, 42);
+	if (!last_will_set(will, 0, "", 0))
+		_exit(3);
 }
 
 static void will__frame_taken_back(void **state)
 {
-	pid_t child;
-
 	(void)state;
-	if (tap < 0)
-		skip();
-	child = fork();
-	if (child == 0) {
-		struct last_will *will = make();
-
-		set(will, 0, 41);
-		set(will, 1, 42);
-		if (last_will_set(will, 0, "", 0))
-			_exit(0);
-	}
-	assert_int_equal(waitpid(child, NULL, 0), child);
+	run(take_back);
 	assert_int_equal(receive(PATIENCE), 42);
 	assert_int_equal(receive(QUIET), 0);
 }
 
-static void will__frame_too_large(void **state)
+static void offer_too_large(void)
 {
 	static const uint8_t frame[LAST_WILL_FRAME_MOST + 1];
-	int status;
-	pid_t child;
+	struct last_will *will = make();
 
+	set(will, 0, 51);
+	if (last_will_set(will, 0, frame, sizeof(frame)))
+		_exit(3);
+}
+
+static void will__frame_too_large(void **state)
+{
 	(void)state;
-	if (tap < 0)
-		skip();
-	child = fork();
-	if (child == 0) {
-		struct last_will *will = make();
-
-		set(will, 0, 51);
-		_exit(last_will_set(will, 0, frame, sizeof(frame)) ? 1 : 0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	run(offer_too_large);
 	assert_int_equal(receive(PATIENCE), 51);
+}
+
+// The first descriptors are free: the socket gets one of them.
+static void close_standard_files(void)
+{
+	for (int i = 0; i < 3; i++)
+		close(i);
+	set(make(), 0, 61);
+}
+
+static void will__of_a_process_without_standard_files(void **state)
+{
+	(void)state;
+	run(close_standard_files);
+	assert_int_equal(receive(PATIENCE), 61);
 }
 
 static void will__without_an_interface(void **state)
@@ -306,6 +336,7 @@ int main(void)
 		cmocka_unit_test(will__survives_signals_and_holds_nothing),
 		cmocka_unit_test(will__frame_taken_back),
 		cmocka_unit_test(will__frame_too_large),
+		cmocka_unit_test(will__of_a_process_without_standard_files),
 		cmocka_unit_test(will__without_an_interface),
 	};
 
