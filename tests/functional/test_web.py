@@ -481,14 +481,15 @@ def test_browser_shows_a_system():
                 url = f"{web.url}?node={manager}"
                 text = text_of(browser.pictured(url, "evb-web-system.png"))
                 for words in (*names, "Event manager", "3 of 3 are there", "Builders of the system",
-                              "Readouts", "Steps of control", "rx.wire"):
+                              "Readouts", "Steps of control", "rx.wire", "process ended"):
                     check(words in text, f"no {words!r} on the page: {text}")
+                check("undefined" not in text, f"a value that is not there: {text}")
                 check(re.search(r"grants [\d.]+ ?k?/s", text), f"no rate of grants: {text}")
                 system.processes["c"].kill()
                 web.wait_for(manager, lambda node: any(
                     not one["registered"] for one in node["snapshot"]["credits"]), "c is missed")
                 text = text_of(browser.pictured(url, "evb-web-system-less.png"))
-                for words in ("node c silent for", f"{system.name}-c crashed"):
+                for words in ("node c crashed or was killed", f"{system.name}-c crashed"):
                     check(words in text, f"no {words!r} on the page: {text}")
 
 

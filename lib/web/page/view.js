@@ -309,18 +309,18 @@ const SHOWN = new Set(["info", "summary", "diagnosis", "role", "link", "builder"
   "generator", "writer", "decision", "sched", "credits", "readout", "pfc", "xdp", "roce", "qp",
   "step"]);
 
-// Groups that this page does not know: their plain numbers.
+// Groups that this page does not know: their plain numbers. Members of a group may have different ones.
 function otherPanels() {
   const keys = store.last?.snapshot ?? {};
   return Object.keys(keys).filter((group) => !SHOWN.has(group) && Array.isArray(keys[group]) &&
     keys[group].length).map((group) => {
     const list = things(group);
-    const names = Object.keys(list[0].keys).slice(1).filter((key) =>
-      ["number", "string"].includes(typeof list[0].keys[key]));
+    const names = [...new Set(list.flatMap(({ keys }) => Object.keys(keys).slice(1).filter((key) =>
+      ["number", "string"].includes(typeof keys[key]))))];
     return panel(group, "", table([["name"], ...names.map((name) =>
       [name.replaceAll("_", " ")])], list.slice(0, 64).map((thing) => [h("b", {}, `${thing.name}`),
       ...names.map((name) => typeof thing.keys[name] === "number" ? show("count", thing.keys[name])
-        : `${thing.keys[name]}`)])));
+        : `${thing.keys[name] ?? ""}`)])));
   });
 }
 
