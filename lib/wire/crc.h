@@ -12,13 +12,26 @@
 
 #include <isa-l/crc.h>
 
+// ISA-L 2.30 leaves the upper halves of the vector registers in use. Until they are cleared, each
+// SSE instruction of this thread also waits for what was computed in them: the roles that send and
+// receive over RoCE take 20 % longer then.
+static inline void crc_clear_upper_halves(void)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx"))
+		__asm__ volatile("vzeroupper");
+#endif
+}
+
 // CRC-32 of IEEE 802.3 (polynomial 0x04C11DB7), as in Ethernet, zlib and RoCE's ICRC. Returns the
 // state after `size` bytes (0 is allowed), given the state before them, which is 0xFFFFFFFF at the
 // beginning of a message. The CRC of a message is the complement of the state after its last byte;
 // that of "123456789" is 0xCBF43926.
 static inline uint32_t crc_add(uint32_t state, const uint8_t *bytes, size_t size)
 {
-	return ~crc32_gzip_refl(~state, bytes, size);
+	state = ~crc32_gzip_refl(~state, bytes, size);
+	crc_clear_upper_halves();
+	return state;
 }
 
 // CRC-32C (Castagnoli, polynomial 0x1EDC6F41), as in iSCSI (RFC 3720) and SCTP. `crc` is 0, or the
@@ -26,5 +39,7 @@ static inline uint32_t crc_add(uint32_t state, const uint8_t *bytes, size_t size
 static inline uint32_t crc32c(uint32_t crc, const void *bytes, size_t size)
 {
 	// The library only reads the bytes, although its parameter is not const.
-	return ~crc32_iscsi((unsigned char *)(uintptr_t)bytes, (int)size, ~crc);
+	crc = ~crc32_iscsi((unsigned char *)(uintptr_t)bytes, (int)size, ~crc);
+	crc_clear_upper_halves();
+	return crc;
 }
