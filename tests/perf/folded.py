@@ -55,11 +55,12 @@ def large_profile(work):
 
 class Folded(cluster.System):
     """Context manager: folded nodes a, the event manager, b, ..., over memif (two nodes) or veth.
-    path: MEMIF (two nodes), VETH, or LARGE. placement: OWN, all roles of a node on one lcore on a CPU of its own while there are enough, or
-    AUTO. rate: events per second, 0: as many as there is room for."""
+    path: MEMIF (two nodes), VETH, or LARGE. placement: OWN, all roles of a node on one lcore on a
+    CPU of its own while there are enough, or AUTO. rate: events per second, 0: as many as there is
+    room for. launcher: see cluster.System."""
 
     def __init__(self, work, cpus, rate=0, load=Work(), path=MEMIF, placement=OWN, idle="poll",
-                 n_nodes=2):
+                 n_nodes=2, launcher=()):
         names = "abcdefgh"[:n_nodes]
         each = load.sources // n_nodes
         super().__init__(work, {
@@ -80,7 +81,7 @@ class Folded(cluster.System):
                                 "ids": [f"{1 + number * each}-{(number + 1) * each}"],
                                 "variants": load.variants,
                                 "size": load.size or {"law": "fixed", "mean": load.fragment}}]}
-                for number, name in enumerate(names)]})
+                for number, name in enumerate(names)]}, launcher)
         # What a system has without the frugality of the tests.
         self.file = work.write("system.json", self.configuration)
         self._path = path

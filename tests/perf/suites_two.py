@@ -22,6 +22,7 @@ PATHS = {  # name: work, path, placement
     for path in (MEMIF, VETH) for load in (SMALL, SEVERAL, LARGE) for placement in (OWN, AUTO)}
 HOGS = 4  # other processes that want a whole CPU
 BESIDE = f"{NAMES[SMALL]}, {MEMIF}, {OWN}"
+FIRST = ("nice", "-n", "-10")  # ten times the others' weight, as in the service's unit
 
 # Copies of each byte: those of events for the node itself one, from the block to the slot; those
 # for the other node two more, in and out of the driver's memory. Half of the events are of each.
@@ -44,14 +45,14 @@ def hogs(number):
             process.wait()
 
 
-def _run(bench, load, path, placement, n_hogs=0, n_nodes=2):
+def _run(bench, load, path, placement, n_hogs=0, n_nodes=2, launcher=()):
     """Events per second and CPU time per event of a run, and what it lost."""
     bench.need_two_cpus()
-    if path == VETH:
+    if path == VETH or launcher:
         need_root()
     with evbtest.Workspace() as work, Folded(
             work, (bench.first, bench.second), load=load, path=path, placement=placement,
-            idle="adaptive", n_nodes=n_nodes) as nodes:
+            idle="adaptive", n_nodes=n_nodes, launcher=launcher) as nodes:
         settle(nodes, bench)
         with hogs(n_hogs):
             result = nodes.measure(bench.window)
@@ -124,6 +125,7 @@ def _beside_others(bench):
     found, missing = bench.interleave({
         "quiet": lambda: _run(bench, SMALL, MEMIF, OWN),
         "loaded": lambda: _run(bench, SMALL, MEMIF, OWN, HOGS),
+        "first": lambda: _run(bench, SMALL, MEMIF, OWN, HOGS, launcher=FIRST),
         "two": lambda: _run(bench, SEVERAL, VETH, OWN),
         "three": lambda: _run(bench, SEVERAL, VETH, OWN, 0, 3)})
     table = Table("two: the same beside other work, and three nodes on two CPUs", [
@@ -131,11 +133,13 @@ def _beside_others(bench):
         ("cpu_ns", "CPU per event", "ns"), ("lost", "lost", "")], [
             "of that without: without the busy processes, or with two nodes"])
     table.add(BESIDE, found["quiet"], {}, missing.get("quiet"), [NOTHING_LOST])
-    table.add(f"{BESIDE}, beside {HOGS} busy processes", [
-        {**one, "kept": one["events"] / quiet["events"]}
-        for one, quiet in zip(found["loaded"], found["quiet"])], {"hogs": HOGS},
-        missing.get("loaded"), [NOTHING_LOST, Target("a third", "kept",
-                                                     lambda share: share >= 1 / 3)])
+    third = Target("a third", "kept", lambda share: share >= 1 / 3)
+    for key, name in (("loaded", f"beside {HOGS} busy processes"),
+                      ("first", f"the same, nodes by `{' '.join(FIRST)}`")):
+        table.add(f"{BESIDE}, {name}", [
+            {**one, "kept": one["events"] / quiet["events"]}
+            for one, quiet in zip(found[key], found["quiet"])], {"hogs": HOGS},
+            missing.get(key), [NOTHING_LOST, third])
     table.add(f"{NAMES[SEVERAL]}, {VETH}, 3 nodes", [
         {**one, "kept": one["events"] / two["events"]}
         for one, two in zip(found["three"], found["two"])], {},

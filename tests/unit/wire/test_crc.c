@@ -2,6 +2,9 @@
 // Copyright (c) 2026, the evb authors
 #include "bytes.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <zlib.h>
 
 #include "wire/crc.h"
@@ -94,12 +97,54 @@ static void crc__nothing_at_all(void **state)
 	assert_int_equal(crc_add(0x12345678, NULL, 0), 0x12345678);
 }
 
+#ifdef __x86_64__
+#define XINUSE_CPUID 4u // bit of CPUID 0xD, 1, EAX: XGETBV can read which state is in use
+#define XINUSE       1u // the register of it
+#define UPPER_HALVES 4u // its bit for the upper halves of ymm0 to ymm15
+
+// Intel's manual, volume 1, 13.6. False: the processor cannot tell.
+static bool can_tell_upper_halves(void)
+{
+	unsigned a = 0, b, c, d;
+
+	return __builtin_cpu_supports("avx") && __get_cpuid_count(0xD, 1, &a, &b, &c, &d) != 0 &&
+	       (a & XINUSE_CPUID) != 0;
+}
+
+static bool uses_upper_halves(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(XINUSE));
+	return (low & UPPER_HALVES) != 0;
+}
+
+// SSE code is slow while they are in use.
+static void crc__leaves_the_upper_halves_of_vector_registers_clear(void **state)
+{
+	struct bytes bytes;
+
+	(void)state;
+	if (!can_tell_upper_halves())
+		skip();
+	bytes = noise(4096);
+	crc_add(CRC_INITIAL, bytes.data, bytes.size);
+	assert_false(uses_upper_halves());
+	crc32c(0, bytes.data, bytes.size);
+	assert_false(uses_upper_halves());
+	bytes_free(&bytes);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(crc__known_values),    cmocka_unit_test(crc__every_size),
 		cmocka_unit_test(crc__every_alignment), cmocka_unit_test(crc__in_pieces),
 		cmocka_unit_test(crc__nothing_at_all),
+#ifdef __x86_64__
+		cmocka_unit_test(crc__leaves_the_upper_halves_of_vector_registers_clear),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
