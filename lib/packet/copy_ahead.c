@@ -2,8 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include "packet/copy_ahead.h"
 
-#include <string.h>
-
 #include <rte_common.h>
 #include <rte_prefetch.h>
 

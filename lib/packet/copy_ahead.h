@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h> // rte_memcpy() is memcpy() where a sanitizer is used
 
 #include <rte_memcpy.h>
 

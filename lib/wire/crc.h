@@ -13,8 +13,8 @@
 #include <isa-l/crc.h>
 
 // ISA-L 2.30 leaves the upper halves of the vector registers in use. Until they are cleared, each
-// SSE instruction of this thread also waits for what was computed in them: the roles that send and
-// receive over RoCE then take 20 to 45 % longer.
+// SSE instruction of this thread also waits for their last results: the roles that send and receive
+// over RoCE then take 20 to 45 % longer.
 static inline void crc_clear_upper_halves(void)
 {
 #ifdef __x86_64__

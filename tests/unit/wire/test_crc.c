@@ -139,8 +139,10 @@ static void crc__leaves_the_upper_halves_of_vector_registers_clear(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(crc__known_values),    cmocka_unit_test(crc__every_size),
-		cmocka_unit_test(crc__every_alignment), cmocka_unit_test(crc__in_pieces),
+		cmocka_unit_test(crc__known_values),
+		cmocka_unit_test(crc__every_size),
+		cmocka_unit_test(crc__every_alignment),
+		cmocka_unit_test(crc__in_pieces),
 		cmocka_unit_test(crc__nothing_at_all),
 #ifdef __x86_64__
 		cmocka_unit_test(crc__leaves_the_upper_halves_of_vector_registers_clear),
