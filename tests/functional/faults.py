@@ -319,6 +319,16 @@ class Trial(bottleneck.Farm):
 
         self.until(granted, f"{events} grants of {node}")
 
+    def until_polled(self, node):
+        """Until each of its lcores has ended the poll that it is in: what it decided has left it."""
+        def loops():
+            found = self.client(node).query("/evb/lcore/all")
+            return {name: one["loops"] for name, one in found.items() if name != "count"}
+
+        first = loops()
+        self.until(lambda: all(now >= first[name] + 2 for name, now in loops().items()),
+                   f"{node} has polled")
+
     def settled(self):
         """Waits until all that has been announced is finished. Returns how many events were
         incomplete."""

@@ -110,6 +110,7 @@ def builder_cut_off_in_doubt(mode):
         # Without credits it gets no grant after the cut, whose data would be lost.
         with trial.stopped("b1"):
             trial.until(lambda: trial.credits()["b1"]["free"] == 0, "b1 has no credits")
+            trial.until_polled("m")
             trial.stop_process("m")
             trial.injector.cut("m", "to")
             before = len(trial.life("b1").events())
