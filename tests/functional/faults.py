@@ -318,6 +318,7 @@ class Trial(bottleneck.Farm):
             return credits["grants"] >= first + events + 2 or credits["free"] == 0
 
         self.until(granted, f"{events} grants of {node}")
+        self.until_polled("m")
 
     def until_polled(self, node):
         """Until each of its lcores has ended the poll that it is in: what it decided has left it."""
