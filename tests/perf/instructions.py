@@ -45,7 +45,9 @@ def count(program, workload, folder):
     """{measured function: instructions a unit} of a workload."""
     out = os.path.join(folder, f"{workload}.out")
     result = subprocess.run(
-        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--collect-atstart=no",
+        # Without a fair lock a thread that waits for another one can keep it from running.
+        ["valgrind", "--fair-sched=try", "--tool=callgrind", f"--callgrind-out-file={out}",
+         "--collect-atstart=no",
          "--toggle-collect=measured_*", "--compress-strings=no", "--compress-pos=no", "--quiet",
          program, workload],
         capture_output=True, text=True, check=False, env={**os.environ, "TMPDIR": folder})
