@@ -45,11 +45,10 @@ def count(program, workload, folder):
     """{measured function: instructions a unit} of a workload."""
     out = os.path.join(folder, f"{workload}.out")
     result = subprocess.run(
-        # Without a fair lock a thread that waits for another one can keep it from running.
+        # Beside other work EAL's threads take turns sooner with a fair lock.
         ["valgrind", "--fair-sched=try", "--tool=callgrind", f"--callgrind-out-file={out}",
-         "--collect-atstart=no",
-         "--toggle-collect=measured_*", "--compress-strings=no", "--compress-pos=no", "--quiet",
-         program, workload],
+         "--collect-atstart=no", "--toggle-collect=measured_*", "--compress-strings=no",
+         "--compress-pos=no", "--quiet", program, workload],
         capture_output=True, text=True, check=False, env={**os.environ, "TMPDIR": folder})
     if result.returncode != 0:
         sys.exit(f"workload {workload} ended with status {result.returncode}:\n{result.stderr}")
