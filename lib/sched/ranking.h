@@ -2,8 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // A tournament tree: it finds the item with the smallest key in a set. An inner node holds the
-// smaller key of its two children. A change of a key takes at most log2(items) steps, and ends
-// early if the smallest key of a subtree stays the same.
+// smaller key of its two children. A change of a key takes log2(items) steps. It does not end early
+// where the smallest key of a subtree stays the same: that branch is as often mispredicted.
 #pragma once
 
 #include <stdint.h>
@@ -40,18 +40,15 @@ static inline uint64_t ranking_key(const struct ranking *ranking, uint32_t item)
 
 static inline void ranking_put(struct ranking *ranking, uint32_t item, uint64_t key)
 {
+	uint64_t *least = ranking->least;
 	uint32_t i = ranking->leaves + item;
 
-	ranking->least[i] = key;
-	while (i > 1) {
-		uint64_t other = ranking->least[i ^ 1];
+	least[i] = key;
+	for (; i > 1; least[i] = key) {
+		uint64_t other = least[i ^ 1];
 
-		if (other < key)
-			key = other;
+		key = other < key ? other : key;
 		i /= 2;
-		if (ranking->least[i] == key)
-			return;
-		ranking->least[i] = key;
 	}
 }
 
