@@ -122,6 +122,11 @@ class Namespace:
         _ip("-n", self.name, "neighbour", "add", address, "lladdr", mac.hex(":"), "dev",
             device or self.device)
 
+    def segment_before(self):
+        """What sockets give the kernel as one buffer (UDP_SEGMENT) is segmented before the device, which
+        would carry it as one frame."""
+        _ip("-n", self.name, "link", "set", "dev", self.device, "gso_max_segs", "1")
+
     def set_checksum_offload(self, enabled):
         """With the offload, packets leave a veth with UDP checksums that nobody has computed."""
         value = ctypes.create_string_buffer(struct.pack("II", _ETHTOOL_STXCSUM, int(enabled)))

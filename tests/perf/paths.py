@@ -99,13 +99,16 @@ class Kernel:
 
     name = "kernel"
 
-    def __init__(self, profile="af_packet"):
+    def __init__(self, profile="af_packet", joins=False):
+        """joins: the sender gives the kernel many packets as one buffer, which it segments."""
         self.profile = profile
+        self.joins = joins
 
-    @staticmethod
-    def network(bench, work, load):
+    def network(self, bench, work, load):
         bench.need_two_cpus()
         net = work.enter(network.Network(load.mtu, checksum_offload=True))
+        if self.joins:
+            net.host.segment_before()
         address = ":".join(f"{byte:02x}" for byte in net.evb.hardware_address())
         # Nobody but evb would answer ARP, and the driver alone does not.
         done = subprocess.run(
@@ -115,12 +118,12 @@ class Kernel:
             raise Unavailable(f"ip: {done.stderr.strip()}")
         return net
 
-    @staticmethod
-    def _start_sender(bench, work, net, load, rate, seconds):
+    def _start_sender(self, bench, work, net, load, rate, seconds):
         return bench.start_tool(
             work, "udp_sender", "--to", network.EVB_ADDRESS, "--mtu", load.mtu, "--sources",
             load.sources, "--packing", load.packing, "--fragment", load.fragment, "--rate", rate,
-            "--seconds", seconds, "--cpu", bench.second, namespace=net.host)
+            "--seconds", seconds, "--cpu", bench.second, *(["--joins"] if self.joins else ()),
+            namespace=net.host)
 
     def port(self, net):
         return {"profile": self.profile, "device": net.evb.device,

@@ -9,7 +9,6 @@ result is that of the highest rate at which nearly all heaps are complete.
 
 import os
 import re
-import subprocess
 
 import network
 from evbtest import check_equal, wait_until
@@ -75,18 +74,12 @@ def _run(bench, work, net, program, mtu, heaps, rate):
     return result(heaps, heaps_received(receiver.output()), seconds_sent(sender.output()))
 
 
-def _segment(net):
-    """The kernel segments what the sender's sockets give it, before its interface."""
-    subprocess.run(["ip", "-n", net.host.name, "link", "set", "dev", net.host.device, "gso_max_segs", "1"],
-                   check=True)
-
-
 def measure(bench, work, program, mtu, is_segmented):
     """The highest rate of heaps of which nearly all are complete, in packets of this MTU."""
     net = work.enter(network.Network(mtu, checksum_offload=True))
     net.evb.add_address(f"{network.EVB_ADDRESS}/24")
     if is_segmented:
-        _segment(net)
+        net.host.segment_before()
     first = _run(bench, work, net, program, mtu, 10_000, 0)
 
     def paced(rate):

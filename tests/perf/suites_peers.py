@@ -196,7 +196,7 @@ def _spead2_table(bench):
     found, missing = bench.interleave({
         **{f"spead2, {name}, {way}": lambda load=load, way=way: _spead2(bench, load.mtu, ways[way])
            for name, load in loads.items() for way in ways},
-        **{f"evb, {name}": lambda load=load: paths.Kernel().measure(bench, load, 0)
+        **{f"evb, {name}": lambda load=load: paths.Kernel(joins=True).measure(bench, load, 0)
            for name, load in loads.items()}})
     table = Table(
         f"peers: datagrams of a kernel's UDP socket through a veth pair, blocks of {peer_spead2.HEAP} B", [
@@ -205,8 +205,8 @@ def _spead2_table(bench):
             f"spead2: the highest rate at which {peer_spead2.COMPLETE:.0%} of the heaps are complete, by a "
             "paced sender. In frames of up to 64 kB: its sender gives the kernel many packets as one (UDP "
             "GSO), and a veth pair does not segment them, as a wire would; each in a frame: the kernel does",
-            "evb: af_packet, the sender sends as fast as the kernel takes it; each event is built of 40 "
-            "blocks; times: beside each packet in a frame"])
+            "evb: af_packet; its sender uses GSO, too, each packet is in a frame, as fast as the kernel takes "
+            "them; each event is built of 40 blocks; times: beside spead2 with each packet in a frame"])
     for name, load in loads.items():
         for way in ways:
             row = f"spead2, {name}, {way}"

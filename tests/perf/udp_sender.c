@@ -4,10 +4,11 @@
 // A kernel host that stands for all sources: sends events of MFPs through a UDP socket.
 //
 //   udp_sender --to ADDRESS [--mtu BYTES] [--sources N] [--packing N] [--fragment BYTES]
-//              [--rate EVENTS] [--seconds S] [--cpu N]
+//              [--rate EVENTS] [--seconds S] [--cpu N] [--joins]
 //
 // Source ids count from 1, event ids from 0. Without a rate it sends as fast as the kernel takes
-// it. Prints what was sent as one JSON object.
+// it. --joins: it gives the kernel many segments as one buffer (udp_stream.h). Prints what was sent
+// as one JSON object.
 #include <getopt.h>
 #include <stdlib.h>
 
@@ -21,6 +22,7 @@ struct sender {
 	uint32_t mtu;
 	unsigned sources, packing, fragment;
 	double rate, seconds;
+	bool joins;
 	uint8_t **blocks;
 	uint32_t length;
 };
@@ -30,6 +32,7 @@ static void parse(int argc, char **argv, struct sender *sender)
 	static const struct option options[] = {
 		{ "cpu", required_argument, NULL, 'c' },
 		{ "fragment", required_argument, NULL, 'f' },
+		{ "joins", no_argument, NULL, 'j' },
 		{ "mtu", required_argument, NULL, 'm' },
 		{ "packing", required_argument, NULL, 'p' },
 		{ "rate", required_argument, NULL, 'r' },
@@ -45,6 +48,8 @@ static void parse(int argc, char **argv, struct sender *sender)
 			perf_pin(perf_parse_list("cpu", optarg).values[0]);
 		else if (option == 'f')
 			sender->fragment = (unsigned)perf_parse_number("fragment", optarg, 0);
+		else if (option == 'j')
+			sender->joins = true;
 		else if (option == 'm')
 			sender->mtu = (uint32_t)perf_parse_number("mtu", optarg, 128);
 		else if (option == 'p')
@@ -99,6 +104,7 @@ int main(int argc, char **argv)
 		sender.blocks[i] = frame_make_mfp((uint16_t)(1 + i), sender.packing,
 						  sender.fragment, &sender.length);
 	udp_stream_open(&sender.stream, NULL, sender.to, FRAME_PORT, sender.mtu);
+	sender.stream.joins = sender.joins;
 	start = perf_now_ns();
 	events = send_events(&sender);
 	seconds = (double)(perf_now_ns() - start) * 1e-9;

@@ -10,6 +10,7 @@
 #include "wire/net.h"
 
 #define SEND_BUFFER (8 << 20)
+#define MOST_JOINED 65000u // bytes: less than an IPv4 packet has room for
 
 static struct sockaddr_in address_of(const char *text, uint16_t port)
 {
@@ -38,29 +39,70 @@ void udp_stream_open(struct udp_stream *stream, const char *from, const char *ad
 		perf_fail("%s: %s", from, strerror(errno));
 	if (connect(stream->socket, (const struct sockaddr *)&to, sizeof(to)) != 0)
 		perf_fail("%s:%u: %s", address, port, strerror(errno));
-	for (unsigned i = 0; i < UDP_STREAM_BATCH; i++) {
+	for (unsigned i = 0; i < UDP_STREAM_BATCH; i++)
 		stream->parts[i][0].iov_base = stream->heads[i];
-		stream->messages[i].msg_hdr.msg_iov = stream->parts[i];
-		stream->messages[i].msg_hdr.msg_iovlen = 2;
-	}
+}
+
+static size_t size_of(const struct udp_stream *stream, unsigned segment)
+{
+	return stream->parts[segment][0].iov_len + stream->parts[segment][1].iov_len;
+}
+
+// The end of the segments that the kernel is given together with the first one: all but the last
+// one have its size.
+static unsigned end_of_joined(const struct udp_stream *stream, unsigned first)
+{
+	const size_t size = size_of(stream, first);
+	size_t bytes = size;
+	unsigned end = first + 1;
+
+	while (stream->joins && end < stream->n && size_of(stream, end - 1) == size &&
+	       size_of(stream, end) <= size && bytes + size_of(stream, end) <= MOST_JOINED)
+		bytes += size_of(stream, end++);
+	return end;
+}
+
+static void set_message(struct udp_stream *stream, struct msghdr *message, uint8_t *control,
+			unsigned first, unsigned end)
+{
+	const uint16_t size = (uint16_t)size_of(stream, first);
+	struct cmsghdr *header;
+
+	*message = (struct msghdr){ .msg_iov = stream->parts[first],
+				    .msg_iovlen = 2 * (size_t)(end - first) };
+	if (end - first == 1)
+		return;
+	message->msg_control = control;
+	message->msg_controllen = CMSG_SPACE(sizeof(size));
+	header = CMSG_FIRSTHDR(message);
+	header->cmsg_level = SOL_UDP;
+	header->cmsg_type = UDP_SEGMENT;
+	header->cmsg_len = CMSG_LEN(sizeof(size));
+	memcpy(CMSG_DATA(header), &size, sizeof(size));
 }
 
 void udp_stream_flush(struct udp_stream *stream)
 {
-	unsigned done = 0;
+	unsigned n_messages = 0, done = 0;
 
-	while (done < stream->n) {
-		int n = sendmmsg(stream->socket, stream->messages + done, stream->n - done, 0);
+	for (unsigned i = 0, end; i < stream->n; i = end) {
+		end = end_of_joined(stream, i);
+		set_message(stream, &stream->messages[n_messages].msg_hdr,
+			    stream->controls[n_messages], i, end);
+		n_messages++;
+	}
+	while (done < n_messages) {
+		int n = sendmmsg(stream->socket, stream->messages + done, n_messages - done, 0);
 
 		if (n < 0 && (errno == EINTR || errno == ENOBUFS || errno == ECONNREFUSED))
 			continue;
 		if (n < 0)
 			perf_fail("sendmmsg: %s", strerror(errno));
-		for (unsigned i = done; i < done + (unsigned)n; i++)
-			stream->bytes += stream->parts[i][0].iov_len + stream->parts[i][1].iov_len;
 		done += (unsigned)n;
 	}
-	stream->packets += done;
+	for (unsigned i = 0; i < stream->n; i++)
+		stream->bytes += size_of(stream, i);
+	stream->packets += stream->n;
 	stream->n = 0;
 }
 

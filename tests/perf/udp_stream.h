@@ -6,6 +6,8 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <netinet/udp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -17,7 +19,12 @@
 struct udp_stream {
 	int socket;
 	uint32_t segment; // most bytes of payload in a segment
+	// The kernel is given several segments of one size as one buffer (UDP_SEGMENT of udp(7)).
+	// Set it after udp_stream_open().
+	bool joins;
 	struct mmsghdr messages[UDP_STREAM_BATCH];
+	// UDP_SEGMENT of each message
+	_Alignas(struct cmsghdr) uint8_t controls[UDP_STREAM_BATCH][CMSG_SPACE(sizeof(uint16_t))];
 	struct iovec parts[UDP_STREAM_BATCH][2];
 	uint8_t heads[UDP_STREAM_BATCH][EJFAT_RE_SIZE + MFP_HEADER_SIZE];
 	unsigned n;
