@@ -15,7 +15,8 @@
 //   occupancy                                437  492  544   443  801  6570
 //   weighted                                 427  475  491   415  831  7554
 //
-// Since builders of a port share its link, a grant takes 30 to 40 instructions more.
+// Since builders of a port share its link, a grant takes 30 to 40 instructions more. Since a change
+// in a ranking does not end early, a grant by occupancy or weight takes 7, 20 and 39 fewer.
 //
 // For this reason sets and rankings are used. Only the strict turn and the static mode scan the
 // builders: they skip only builders that are not live.

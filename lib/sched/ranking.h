@@ -3,7 +3,8 @@
 //
 // A tournament tree: it finds the item with the smallest key in a set. An inner node holds the
 // smaller key of its two children. A change of a key takes log2(items) steps. It does not end early
-// where the smallest key of a subtree stays the same: that branch is as often mispredicted.
+// where the smallest key of a subtree stays the same, because the processor often mispredicts such
+// a branch, which costs more than the steps that it saves.
 #pragma once
 
 #include <stdint.h>

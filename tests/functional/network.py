@@ -122,9 +122,9 @@ class Namespace:
         _ip("-n", self.name, "neighbour", "add", address, "lladdr", mac.hex(":"), "dev",
             device or self.device)
 
-    def segment_before(self):
-        """What sockets give the kernel as one buffer (UDP_SEGMENT) is segmented before the device, which
-        would carry it as one frame."""
+    def disable_segmentation_offload(self):
+        """The kernel segments what sockets give it as one buffer (UDP_SEGMENT) before the device, which would
+        carry it as one frame."""
         _ip("-n", self.name, "link", "set", "dev", self.device, "gso_max_segs", "1")
 
     def set_checksum_offload(self, enabled):

@@ -66,8 +66,9 @@ def cut_off(trial, node, *sides, noticed):
 def builder_cut_off(mode):
     """Its unfinished events, whose data is lost on the way to it, are built by the other. It was
     permitted to publish them, and nobody knows that it has not: they are flagged."""
-    # Nobody gives up r0's data while it is stopped, nor, as long as b1 may publish without the
-    # manager, after it: that is heartbeat_timeout after the cut.
+    # b1 may publish without the manager until heartbeat_timeout after the cut. If it gave up r0's
+    # data before that, it would publish incomplete events: in_doubt_timeout is longer than both the
+    # time for which r0 is stopped and this one.
     with evbtest.Workspace() as work, Trial(work, mode, injected=True,
                                             heartbeat_timeout="1500ms",
                                             in_doubt_timeout="8s") as trial:

@@ -9,7 +9,8 @@ import evbtest
 
 def test_stopped_node():
     """For longer than heartbeat_timeout: no event is incomplete, and nothing is sent again."""
-    # Beside other tests that go first, a node waits for a CPU for as long again.
+    # Other tests have real-time priority: without it, a node would wait for them, too, and be away for
+    # longer than it is stopped.
     with bottleneck.ahead_of_others():
         wrong = chaos_stops.run_stops("cluster-folded.json", (0.3,), times=1, only=("a", "b"))
     evbtest.check(not wrong, "\n".join(wrong))

@@ -108,7 +108,7 @@ class Kernel:
         bench.need_two_cpus()
         net = work.enter(network.Network(load.mtu, checksum_offload=True))
         if self.joins:
-            net.host.segment_before()
+            net.host.disable_segmentation_offload()
         address = ":".join(f"{byte:02x}" for byte in net.evb.hardware_address())
         # Nobody but evb would answer ARP, and the driver alone does not.
         done = subprocess.run(
