@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Events of the next microseconds are in a ring of slots, of 2 ns each. A slot is reached with all
+// Events of the next microseconds are in a ring of slots, of 1 ns each. A slot is reached with all
 // its events, which are then sorted by time; mostly it is one. The ring spans the present window of
-// 4 us and the next one. Later events are in a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990) of
+// 2 us and the next one. Later events are in a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990) of
 // windows, with digits of several bits: an event is in the list of the highest digit in which its
 // window differs from that which was reached, and of the value that the digit has. When a window
 // is entered, the events of the next one move from the heap to the ring, before others are
@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-#define SLOT_BITS   11u // of a time within a slot
+#define SLOT_BITS   10u // of a time within a slot
 #define WINDOW_BITS 11u // of a slot within a window
 #define SLOTS       (2u << WINDOW_BITS)
 #define WORD_BITS   64u

@@ -161,6 +161,14 @@ def show(result):
     print(f"{result['name']}: {'; '.join(texts)}", flush=True)
 
 
+def total(results):
+    """Packet hops per CPU second of both programs over all cases that have them."""
+    timed = [result for result in results if "hops_per_cpu_s" in result]
+    hops = sum(result["hops"] for result in timed)
+    return {name: hops / sum(result["hops"] / result[name] for result in timed)
+            for name in ("hops_per_cpu_s", "their_hops_per_cpu_s")}
+
+
 def is_near(result):
     return all(abs(one["share"]) <= NEAR + 2 * one["error"]
                for one in result["differences"].values())
@@ -187,10 +195,14 @@ def main():
         for case in CASES:
             results.append(compare(case, options, folder))
             show(results[-1])
+    overall = total(results)
+    mine, others = overall.values()
+    print(f"all: {mine / 1e6:.2f}, {others / 1e6:.2f} million packet hops per CPU second "
+          f"({mine / others:.1f} times)")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump({"machine": description, "seconds": time.time() - begun,
-                       "cases": results}, file, indent=1)
+                       "cases": results, "all": overall}, file, indent=1)
             file.write("\n")
     return 0 if all(map(is_near, results)) else 1
 
