@@ -159,7 +159,7 @@ static unsigned place_taken(struct builder *builder, struct input *input, uint64
 
 		if (left > 2)
 			rte_prefetch0(mbuf_segment(mbufs[2]));
-		if (left > 1 && mbuf_segment(mbufs[1])->size >= COPY_AHEAD_LEAST)
+		if (left > 1 && copy_fetches_ahead(mbuf_segment(mbufs[1])->size))
 			next = copy_of(builder, mbufs[1]);
 		waits = !place_all(builder, input, mbufs[0], next, now);
 	}
