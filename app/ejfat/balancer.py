@@ -88,7 +88,7 @@ def _is_tls_failure(details):
 
 class Balancer:
     """A client of the balancer of an EjfatUri, for one thread. It connects when it is called; after
-    a call that found no connection the next one begins anew."""
+    a call that found no connection the next one starts again."""
 
     def __init__(self, uri, ca_file=None, server_name=None):
         if grpc is None:

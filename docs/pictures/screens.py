@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""Takes anew what the README shows of `evb top` and `evb web`, top.screen and web.png: the demo, while
+"""Takes again what the README shows of `evb top` and `evb web`, top.screen and web.png: the demo, while
 its consumer is stopped. `./dev docs --screens` runs it, for about 20 s; make.py draws top.svg."""
 
 import os

@@ -164,9 +164,9 @@ bool appliance_is_over(const struct appliance *appliance);
 // none.
 uint32_t appliance_next_run(const struct appliance *appliance);
 
-// Prepares for another run: makes roles, stores and connections anew, and retains ports, memory and
-// event rings, to which consumers stay attached. After appliance_drain(), or before the run began.
-// Returns 0, or -1 with one line in error[APPLIANCE_ERROR_SIZE].
+// Prepares for another run: creates new roles, stores and connections, and retains ports, memory
+// and event rings, to which consumers stay attached. After appliance_drain(), or before the run
+// began. Returns 0, or -1 with one line in error[APPLIANCE_ERROR_SIZE].
 int appliance_prepare(struct appliance *appliance, uint32_t run, char *error);
 
 // To be called about ten times per second while the appliance runs. Returns the events of dead

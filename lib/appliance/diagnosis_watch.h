@@ -15,7 +15,7 @@ struct diagnosis_watch;
 int diagnosis_make(struct appliance *appliance);
 void diagnosis_free(struct appliance *appliance);
 
-// Counters begin anew, in the next run. The lcores have stopped.
+// Counters restart from 0, in the next run. The lcores have stopped.
 void diagnosis_begin_run(struct appliance *appliance);
 
 // Looks, if it is time. Control thread.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Several runs in one process. Between two runs everything that knows events is made anew: roles,
+// Several runs in one process. Between two runs everything that knows events is replaced: roles,
 // links, mailboxes, stores and RoCE connections. So nothing of a run reaches the next one inside
 // the process. What a new run does not change stays: ports, pools, the sets of generators, and the
 // event rings with their consumers.
@@ -20,7 +20,7 @@
 
 // --- the begin of a run ---
 
-// Connections of RoCE are made anew for each run: what arrives by them is of this run.
+// Each run has RoCE connections of its own: what arrives by them is of this run.
 static bool is_gated(const struct appliance *appliance, unsigned index)
 {
 	const struct config *config = appliance->config;
@@ -180,7 +180,7 @@ static int renew_rings(struct appliance *appliance, char *error)
 	}
 	if (held == 0)
 		return 0;
-	notice(appliance, "the event rings are made anew: their consumers have to open them again");
+	notice(appliance, "the event rings are replaced: their consumers have to open them again");
 	return rings_make(appliance, error);
 }
 

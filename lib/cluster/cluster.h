@@ -68,7 +68,7 @@ struct cluster_transport {
 	size_t (*room)(void *context, unsigned node, size_t largest);
 
 	// For the latency of credits (latency.h); NULL: it is not measured. Positions count bytes
-	// of records, modulo 2^32, and begin anew with each session. `queued`: behind the last
+	// of records, modulo 2^32, and restart from 0 with each session. `queued`: behind the last
 	// record for a node. `acknowledged`: behind the last record that the node is known to
 	// have; *when is the time at which it had it, plus the trip of the acknowledgement back.
 	uint32_t (*queued)(void *context, unsigned node);
@@ -99,7 +99,8 @@ static inline uint32_t cluster_unfinished(uint32_t source_buffer)
 }
 
 // The largest number of finished events that a builder remembers for its report. They are released
-// nearly in their order; an event out of order leaves the list a little later, hence the factor.
+// nearly in their order; an event out of order leaves the list a little later, which the factor
+// allows for.
 static inline uint32_t cluster_finished(uint32_t source_buffer)
 {
 	return 2 * cluster_unfinished(source_buffer);

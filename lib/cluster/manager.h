@@ -33,7 +33,7 @@
 //
 // A source that falls silent is left out of new events, unless waits_for_sources is set. After
 // in_doubt_ns builders do not wait for its data any more, and at once if the node has left, was
-// excluded by the operator or begins anew. Events that lack only such sources do not wait.
+// excluded by the operator or restarts. Events that lack only such sources do not wait.
 //
 // When a manager starts, it lets the nodes register until all are registered. If a run of an
 // earlier manager process continues, it waits at most CLUSTER_SETTLE_NS after the first

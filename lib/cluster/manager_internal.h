@@ -387,7 +387,7 @@ void manager_steps(struct cluster_manager *manager, unsigned from, const struct 
 // Sends the state of the run to a node that has registered.
 void manager_bring_into_line(struct cluster_manager *manager, unsigned node);
 // Whether a node that is prepared for this run can take part now. If not, the manager sends the
-// run for which it is to prepare, or prepares anew itself, or the manager's run is over: the
+// run for which it is to prepare, or prepares again itself, or the manager's run is over: the
 // node registers again with the manager's next session.
 bool manager_takes_prepared(struct cluster_manager *manager, unsigned node, uint32_t run);
 // Whether a node that is in this run, 0: in none, takes part in that of this manager. If not, the

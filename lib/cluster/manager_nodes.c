@@ -9,7 +9,7 @@
 
 // --- registration ---
 
-// A refused node learns neither the configuration nor the run: whoever it is could use them.
+// A refused node learns neither the configuration nor the run, which an intruder could use.
 static void send_welcome(struct cluster_manager *manager, unsigned node, enum ctrl_verdict verdict,
 			 const char *text)
 {

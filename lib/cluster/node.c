@@ -69,7 +69,7 @@ void node_send_register(struct cluster_node *node)
 	node_readouts_begin_session(node);
 	node->registering = true;
 	node_builders_end_permissions(node);
-	// The manager reports anew which sources do not take part.
+	// The manager will report again which sources do not take part.
 	for (unsigned rank = 0; rank < node->readouts_of_all.n; rank++)
 		node_builders_set_source(node, rank, 0);
 	node_send_to_manager(node, bytes, ctrl_put_register(bytes, sizeof(bytes), &record));

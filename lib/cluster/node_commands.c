@@ -33,7 +33,7 @@ static void begin_run(struct cluster_node *node, const struct ctrl_run_command *
 	node_readouts_start(node);
 }
 
-// The run has another number than the one for which this process is prepared: it prepares anew.
+// The run has another number than the one for which this process is prepared: it prepares again.
 static void renumber(struct cluster_node *node, uint32_t run)
 {
 	node->renumbered = run;

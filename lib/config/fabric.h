@@ -32,7 +32,7 @@ enum config_fault_kind {
 	CONFIG_FAULT_SWITCH_PAUSE,    // the end of a link that is a switch pauses the other one
 	CONFIG_FAULT_BUILDER_PAUSE,   // the builders of a node stop
 	CONFIG_FAULT_SLOW_CONSUMER,   // the consumers of a node need another time
-	CONFIG_FAULT_MANAGER_RESTART, // the process of the event manager ends, and begins anew
+	CONFIG_FAULT_MANAGER_RESTART, // the process of the event manager ends, and restarts
 };
 
 // A part of the network or of the system that fails for some time.

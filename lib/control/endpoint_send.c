@@ -146,8 +146,8 @@ bool control_send_before(struct control_endpoint *endpoint, struct peer *peer, u
 	return true;
 }
 
-// The first heartbeats go to all peers at once: whoever refuses this process says so before another
-// peer takes it for the node. Those after them are spread over the interval.
+// The first heartbeats go to all peers at once: a peer that refuses this process says so before
+// another peer takes it for the node. Those after them are spread over the interval.
 void control_plan_heartbeat(const struct control_endpoint *endpoint, struct peer *peer,
 			    uint64_t now)
 {

@@ -4,9 +4,9 @@
 // Sessions: which process is the peer, and whether both sides mean the same pair of sessions.
 //
 // A session with a peer is used with one session of the peer only. When the endpoint accepts
-// another session of the peer, it changes its own session too, so that whoever still uses the old
-// pair sees that it is out of date: the sequences of both directions begin again together, or not
-// at all. The endpoint offers its next session in the responses to sessions that are not the
+// another session of the peer, it changes its own session too, so that a process that still uses
+// the old pair sees that it is out of date: the sequences of both directions begin again together,
+// or not at all. The endpoint offers its next session in the responses to sessions that are not the
 // present one, so that a peer which has just started learns it at once.
 //
 // The upper half of a session is drawn at random by the process that creates the endpoint, and its

@@ -104,7 +104,7 @@ static bool chunks_hold_all(struct from_hdf5 *from, hid_t creation)
 }
 
 // HDF5 would read bytes that are not stored as zeros, as many as the file states. Files that were
-// made anew (h5repack) may have other chunks and filters, or none. Sets `step`.
+// rewritten (h5repack) may have other chunks and filters, or none. Sets `step`.
 static bool is_stored(struct from_hdf5 *from)
 {
 	hid_t creation = H5Dget_create_plist(from->data);

@@ -40,7 +40,7 @@ static inline uint64_t steady_unchanged(struct steady_counter *counter, uint64_t
 		counter->changed_at = now;
 	counter->value = value;
 	if (now - counter->rate_at >= STEADY_WINDOW_NS) {
-		// A counter that begins anew has grown by nothing.
+		// A counter that has restarted from 0 has not grown.
 		counter->rate = value > counter->rate_value
 				    ? (double)(value - counter->rate_value) * 1e9 /
 					  (double)(now - counter->rate_at)

@@ -210,8 +210,8 @@ static bool is_over(const struct election *election, uint64_t now)
 						: now - election->began_at > attempt_ns(election);
 }
 
-// Whether a higher epoch has been asked for. Its candidate yields, but whoever has voted in it does
-// not vote in a lower one any more.
+// Whether a higher epoch has been asked for. Its candidate yields, but a node that has voted in it
+// does not vote in a lower one any more.
 static bool is_outbid(const struct election *election)
 {
 	return election->state == ELECTION_ASKS && !election->yields &&

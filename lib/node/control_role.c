@@ -208,7 +208,7 @@ static void poll_logic(struct control *control)
 		control_publish(control);
 	}
 	if (has_ended(control) && !atomic_load_explicit(&control->ended, memory_order_relaxed)) {
-		control_publish(control); // whoever sees the end sees its command too
+		control_publish(control); // a reader that sees the end sees its command too
 		control->next_run = next_run(control);
 		atomic_store_explicit(&control->ended, true, memory_order_release);
 	}

@@ -8,7 +8,7 @@
 // builders. So no two nodes send to one builder in the same window, whenever grants arrive, and a
 // node that was late is in step again with its next window.
 //
-// The clock is in microseconds modulo 2^32. When it begins anew, every 71 minutes, all nodes cut a
+// The clock is in microseconds modulo 2^32. When it returns to 0, every 71 minutes, all nodes cut a
 // phase short at the same time.
 //
 // Pure: the caller passes the time, in ticks. Threads: one.

@@ -8,7 +8,7 @@
 // Not an rte_ring: this would copy a message in words of 4 bytes, into the ring and out of it
 // again, which costs 100 instructions per message more. And it would go round all of its memory,
 // which has room for the most messages that may ever wait: each message would be written to a line
-// that is in no near cache. Here an empty mailbox begins anew at its first place.
+// that is in no near cache. Here an empty mailbox continues at its first place.
 #pragma once
 
 #include <stdatomic.h>
@@ -22,10 +22,10 @@
 #include "packet/message.h"
 
 #define MAILBOX_NEAR 64u // places that are used while the consumer keeps up
-#define MAILBOX_PART 8u  // behind them, each so many places the mailbox may begin anew
+#define MAILBOX_PART 8u  // behind them, it may return to the first place after each so many
 
-// Places are counted from 0 modulo 2^32, including those that are left out when the mailbox begins
-// anew. Each side has a cache line that only it writes.
+// Places are counted from 0 modulo 2^32, including those that are left out when the mailbox returns
+// to the first. Each side has a cache line that only it writes.
 struct mailbox_ring {
 	uint32_t mask; // number of places - 1
 	struct {

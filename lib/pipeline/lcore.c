@@ -110,10 +110,10 @@ struct scheduling {
 	uint64_t runtime, deadline, period;
 };
 
-// Asks for time slices that are short, and soon. Whoever sleeps while it waits for another node
-// would wait longer for the CPU than for the node: with the usual slice of 3 ms, as long as several
-// threads that want the whole CPU use theirs. Linux from 6.12 on knows such slices, and wakes a
-// thread before others whose slices are longer. Before, the kernel ignores the wish.
+// Asks for time slices that are short, and soon. A thread that sleeps while it waits for another
+// node would wait longer for the CPU than for the node: with the usual slice of 3 ms, as long as
+// several threads that want the whole CPU use theirs. Linux from 6.12 on knows such slices, and
+// wakes a thread before others whose slices are longer. Before, the kernel ignores the wish.
 static void prefer_short_slices(void)
 {
 	struct scheduling scheduling = { .size = sizeof(scheduling) };

@@ -233,7 +233,8 @@ static void receive_rtu(struct cm *cm, const struct received_message *received)
 	struct connection *connection = find_named(cm, received);
 
 	if (connection == NULL || connection->active) {
-		// Its connection was dropped for others: with a REJ the peer connects anew at once.
+		// Its connection was dropped for others: with a REJ the peer connects again at
+		// once.
 		qp_count(&cm->counters.strangers, 1);
 		cm_send_rej(cm, received->source, message, message->remote_id,
 			    ROCE_CM_INVALID_COMM_ID);

@@ -57,7 +57,7 @@ uint32_t selector_most_free(const struct selector *selector)
 // Each item has its own virtual time. A turn advances it by an amount that is inversely
 // proportional to the item's weight. The item with the earliest time is next. The selector's time
 // is the latest time at which a turn began. A key is a time and an item; before a time no longer
-// fits in a key, all times begin anew.
+// fits in a key, all times restart from 0.
 #define TURN        (UINT64_C(1) << 20) // at weight 1
 #define MOST_LATE   (2 * TURN)
 #define LATEST_TIME (UINT64_C(1) << (62 - ITEM_BITS))

@@ -139,7 +139,7 @@ void sim_repeats_pause(void *context, uint32_t number, uint32_t priority)
 	struct sim_fabric *fabric = context;
 	struct sim_sender *port = &fabric->ports[number];
 
-	// A pause that ended, or began anew, in the meantime is not the one that is repeated.
+	// A pause that ended in the meantime, or is another one, is not repeated.
 	if ((port->holds >> priority & 1) == 0 ||
 	    sim_flow_at(fabric, number, priority)->repeat_at != *fabric->now)
 		return;

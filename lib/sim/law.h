@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Laws of time: how long something takes, drawn anew each time.
+// Laws of time: how long something takes, drawn at random each time.
 //
 // Threads: the times of a histogram are not changed while they are used; else as a generator of
 // random numbers.

@@ -174,7 +174,7 @@ static bool check_events(const struct sim_system *system, const struct sim_node_
 	struct cluster_manager_view manager;
 	uint64_t finished, first;
 
-	// One that has begun anew knows the events when the nodes have registered.
+	// A manager that has restarted knows the events when the nodes have registered.
 	if (at == NULL || !cluster_manager_knows_events(at))
 		return true;
 	sim_system_manager(system, &manager);

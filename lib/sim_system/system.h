@@ -110,7 +110,7 @@ void sim_system_manager(const struct sim_system *system, struct cluster_manager_
 void sim_system_pause_builders(struct sim_system *system, unsigned node, bool is_paused);
 // The consumers of a node need another mean time per event from now on.
 void sim_system_set_consumers(struct sim_system *system, unsigned node, uint64_t mean_ns);
-// The process of the event manager ends; what arrives for it is lost. Later it begins anew, without
+// The process of the event manager ends; what arrives for it is lost. Later it restarts, without
 // knowledge, and continues the run. Its node has neither builders nor generators.
 void sim_system_end_manager(struct sim_system *system);
 void sim_system_begin_manager(struct sim_system *system);
@@ -157,7 +157,7 @@ struct sim_latency {
 };
 
 const struct sim_latency *sim_system_latency(const struct sim_system *system);
-// Lets the latencies begin anew.
+// Forgets the latencies up to now.
 void sim_system_begin(struct sim_system *system);
 
 // Whether all sums agree: each event that is announced is published, discarded or in flight, and

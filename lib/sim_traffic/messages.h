@@ -63,7 +63,7 @@ const struct sim_messages_account *sim_messages_account(const struct sim_message
 // Bytes of data that have arrived at each host, of lost messages, too.
 const uint64_t *sim_messages_received(const struct sim_messages *messages);
 
-// Lets all accounts begin anew: those of messages and traffic, and the received bytes.
+// Sets all accounts to 0: those of messages and traffic, and the received bytes.
 void sim_messages_begin(struct sim_messages *messages);
 
 // What is wrong, in one line; NULL: nothing. Then the simulation cannot go on.

@@ -111,7 +111,7 @@ void sim_traffic_sent(struct sim_traffic *traffic, const struct sim_message *mes
 // The message has arrived completely.
 void sim_traffic_delivered(struct sim_traffic *traffic, const struct sim_message *message);
 
-// Lets the account begin anew.
+// Sets the account to 0.
 void sim_traffic_begin(struct sim_traffic *traffic);
 
 const struct sim_traffic_account *sim_traffic_account(const struct sim_traffic *traffic);

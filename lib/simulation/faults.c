@@ -114,7 +114,7 @@ static void on_fault(void *context, uint32_t i, uint32_t step)
 	const uint64_t now = sim_now(faults->engine);
 
 	if (step == REPEATS_PAUSE) {
-		// A pause that has begun anew in the meantime is repeated by itself.
+		// A pause that began in the meantime is repeated by itself.
 		if (faults->is_on[i] && now - faults->begun[i] >= repeat_time(faults, fault))
 			pause_switch(faults, i, true);
 		return;

@@ -71,7 +71,7 @@ struct file_reader {
 	// Of the thread
 	_Atomic uint64_t filled; // chunks
 	// Number + 1 of the restart since which the file ended, behind the chunks that are filled;
-	// 0: it has not ended. A further restart reads it anew.
+	// 0: it has not ended. A further restart reads it again.
 	_Atomic uint32_t ended;
 	uint64_t end; // first event that the file does not have; valid while `ended` is as above
 	char error[SOURCE_ERROR_SIZE];
@@ -99,7 +99,7 @@ int file_reader_set_sources(struct file_reader *reader, const struct source_set_
 int file_reader_add(struct file_reader *reader, struct file_chunk *chunk,
 		    const struct file_block *block);
 
-// The thread has read the file to its end and begins anew. Whole passes below the wanted event are
+// The thread has read the file to its end and starts again. Whole passes below the wanted event are
 // left out.
 int file_reader_wrap(struct file_reader *reader);
 

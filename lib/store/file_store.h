@@ -15,7 +15,7 @@
 // its events are released and its hold is free.
 //
 // Where the file cannot be read or is malformed, it ends: the store has no events from there on,
-// and file_store_problem() says why. block_store_begin() reads the file anew.
+// and file_store_problem() says why. block_store_begin() reads the file again.
 #pragma once
 
 #include "source/source_set.h"

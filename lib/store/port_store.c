@@ -126,7 +126,8 @@ static const struct block_store_operations operations = {
 	.destroy = destroy,
 };
 
-// Keeps the ids of expected sources only: the store would wait for the others in vain.
+// Keeps the ids of expected sources only: the others never arrive, and the store would wait for
+// them.
 static bool make_sources(struct port_store *store, const struct source_table *sources,
 			 struct block_assembly_parameters *p)
 {

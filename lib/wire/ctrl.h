@@ -184,7 +184,7 @@ enum ctrl_reason {
 	CTRL_REASON_SILENT = 2,
 	CTRL_REASON_ERROR = 3,
 	CTRL_REASON_SLOW = 4,
-	CTRL_REASON_BACK = 5, // it was excluded and has registered anew
+	CTRL_REASON_BACK = 5, // it was excluded and has registered again
 	CTRL_N_REASONS
 };
 

@@ -359,7 +359,7 @@ def test_exclusion_stays():
 
 
 def test_consumer_that_holds_events():
-    """The rings are made anew, as it does not give its events back in time; the next run has all."""
+    """The rings are replaced, as it does not give its events back in time; the next run has all."""
     with evbtest.Workspace() as work:
         configuration = several(work, events={"deadline": "30s", "drain_timeout": "1s"})
         expected = all_sent(work, configuration, COUNT)
@@ -371,7 +371,7 @@ def test_consumer_that_holds_events():
             system.command("start")
             wait_for_events(system, 11, 30)
             change(system, "stop, with a consumer that holds events", 12, "stop")
-            check("the event rings are made anew" in system.processes["a"].errors(),
+            check("the event rings are replaced" in system.processes["a"].errors(),
                   system.processes["a"].describe())
             check_equal(slow.finish().status, 0, slow.describe())
             run_to_the_end(system, 12)

@@ -45,6 +45,10 @@ WORDS = {
     r"islands?": "out-of-order ranges",
     r"carver": "arena",
     r"answer(?:s|ed|ing)?": "response, reply, respond",
+    r"anew": "again, from 0, restarts",
+    r"whoever": "name who: a host, a process, a reader",
+    r"in vain": "without success, or what follows",
+    r"hence": "so, which",
 }
 # What stands in code, too.
 NAMES = {
