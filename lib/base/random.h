@@ -33,7 +33,7 @@ static inline struct random random_fork(uint64_t seed, uint64_t purpose)
 	return (struct random){ random_mix(seed + random_mix(purpose)) };
 }
 
-// A whole number below `below` from 64 random bits: all are equally likely but for 2^-32.
+// A whole number below `below` from 64 random bits: all are equally likely, except for 2^-32.
 static inline uint32_t random_scale(uint64_t bits, uint32_t below)
 {
 	return (uint32_t)((bits >> 32) * below >> 32);

@@ -163,8 +163,8 @@ void assembly_complete(struct assembly *assembly, uint64_t now);
 void assembly_housekeep(struct assembly *assembly, uint64_t now, uint64_t waited);
 
 // Whether it is worth waiting until consumers release slots: they hold at least one, and not for
-// longer than a deadline and twice the longest hold of late (at first: 10 deadlines). A consumer
-// that has stopped for ever is not waited for beyond that.
+// longer than a deadline and twice the longest recent hold (at first: 10 deadlines). A consumer
+// that has stopped is not waited for beyond that.
 bool assembly_consumers_are_busy(struct assembly *assembly, uint64_t now);
 
 // Adjusts the clock with which ticks become CLOCK_MONOTONIC times for consumers. To be called

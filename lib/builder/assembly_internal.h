@@ -98,7 +98,7 @@ struct share {
 	uint32_t end_ranges; // of the pool, for the end of run: up to END_RANGES_MOST
 	uint32_t opened; // events in the window that the source opened, and that are not confirmed
 	uint32_t probation; // the same outside the window
-	uint32_t usual;     // bytes: the largest valid block of late
+	uint32_t usual;     // bytes: the largest recent valid block
 	// While it is not 0, a malformed block of the source may be displaced by another one until
 	// its event is closed. It is decremented when this does not happen.
 	uint32_t patience;
@@ -129,7 +129,7 @@ struct event_window {
 	uint64_t remainder;       // of event ids divided by the packing
 	uint64_t gap;             // mean difference of the indices of confirmed events, fixed point
 	uint64_t moved;           // time of the latest confirmed event
-	uint64_t interval;        // longest time between confirmed events, of late
+	uint64_t interval;        // longest recent time between confirmed events
 };
 
 struct assembly {
@@ -166,7 +166,7 @@ struct assembly {
 	struct event_order order;          // open events by the time of their first segment
 	struct event_order expected;       // granted events that have received no segment
 	struct event_order with_consumers; // published events whose slots are waited for
-	uint64_t longest_hold;             // ticks; of late, by consumers
+	uint64_t longest_hold;             // ticks; the longest recent one by consumers
 	struct held held;
 	struct absence absence;
 	uint32_t n_open;

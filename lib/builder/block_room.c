@@ -66,7 +66,7 @@ static bool is_unusual(const struct share *share, uint32_t length)
 	return length / UNUSUAL > share->usual;
 }
 
-// Takes the room of the largest unfinished block that is unusually large for its source, but for
+// Takes the room of the largest unfinished block that is unusually large for its source, except
 // the bytes of an error MFP. Returns false if there is none that has `size` bytes for a block of
 // `length` bytes of the source.
 static bool take_room(struct assembly *assembly, struct event *event, uint32_t source,

@@ -5,7 +5,7 @@
 //
 // While a builder waits for consumers, the data of its open events waits in front of it, so the
 // deadlines of these events stand still. They must not stand still for a consumer that will never
-// release its slots: a slot that is held much longer than slots were held of late is given up for
+// release its slots: a slot that is held much longer than slots were held recently is given up for
 // the decision (not for the consumer, which may still release it).
 #include "builder/assembly_internal.h"
 

@@ -152,7 +152,8 @@ void flow_send_decisions(struct decision_flow *flow, struct flow_stream *stream)
 {
 	size_t room;
 
-	// Decisions are retained until they are written; a node that ends does not wait for ever.
+	// Decisions are retained until they are written; a node that ends does not wait without
+	// limit.
 	if (flow_is_gone(flow, stream->results->node) &&
 	    atomic_load_explicit(&stream->outbox->ended, memory_order_acquire))
 		atomic_store_explicit(&stream->outbox->over, true, memory_order_release);

@@ -22,7 +22,7 @@ static_assert(PRODUCER_MOST_SOURCES == PRODUCER_MAX_SOURCES, "one limit");
 #define WORD_BITS 64u
 
 struct producer_ring {
-	struct producer_file file; // constant after open, but for the control thread's work
+	struct producer_file file; // constant after open, except for the control thread's work
 	uint64_t inherited;        // constant after open
 	uint64_t oldest;           // constant after open: see producer_ring_oldest()
 	uint16_t *source_ids;      // constant after open

@@ -103,7 +103,7 @@ static void count_stuck(struct search *search)
 		add_queues(search);
 }
 
-// Takes away the ports that will not wait for ever. True: there were any.
+// Takes away the ports whose wait will end. True: there were any.
 static bool take_away(struct search *search)
 {
 	const struct sim_fabric *fabric = search->fabric;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Pause storms: a port pauses its peer for ever, because of a fault and not because its buffer is
-// full. The pauses spread from there, so that it is the first ones that are worth knowing.
+// Pause storms: a port pauses its peer without end, because of a fault and not because its buffer
+// is full. The pauses spread from there, so that it is the first ones that are worth knowing.
 #include "sim/fabric_internal.h"
 
 void sim_port_storm(struct sim_fabric *fabric, uint32_t number, uint8_t priorities, bool pauses)

@@ -3,8 +3,8 @@
 //
 // Ends connections that are slow. libmicrohttpd's time-out counts from the last byte, so a client
 // that sends a byte of its headers, or reads a byte of the response, now and then keeps its
-// connection for ever. Here a connection has a time for each request, from its start or from the
-// end of the request before until the response is sent. A thread looks each second.
+// connection without limit. Here a connection has a time for each request, from its start or from
+// the end of the request before until the response is sent. A thread looks each second.
 #pragma once
 
 struct hangup;

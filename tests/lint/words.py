@@ -49,6 +49,8 @@ WORDS = {
     r"whoever": "name who: a host, a process, a reader",
     r"in vain": "without success, or what follows",
     r"hence": "so, which",
+    r"for ever": "without limit, without end",
+    r"of late(?! events)": "recently",
 }
 # What stands in code, too.
 NAMES = {
