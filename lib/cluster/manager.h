@@ -37,10 +37,10 @@
 //
 // When a manager starts, it lets the nodes register until all are registered. If a run of an
 // earlier manager process continues, it waits at most CLUSTER_SETTLE_NS after the first
-// registration; one that takes over as a standby, which knows who is silent, only for the others.
-// Then it creates its scheduler from the events that the nodes hold and the events
-// that they know as released. So a restarted manager continues the run of its predecessor. A node
-// that the operator has excluded reports this when it registers.
+// registration; a standby that takes over knows which nodes are silent, and waits only for the
+// others. Then it creates its scheduler from the events that the nodes hold and the events that
+// they know as released. So a restarted manager continues the run of its predecessor. A node that
+// the operator has excluded reports this when it registers.
 //
 // Threads: one, that of the control role, which publishes the views for other threads
 // (node/control_role.h).

@@ -223,7 +223,7 @@ static bool all_begun(const struct cluster_manager *manager)
 	return true;
 }
 
-// Adopts an event of which nobody reports any more who has built it. False if no builder is
+// Adopts an event of which no node reports any more where it was built. False if no builder is
 // registered with the scheduler.
 static bool adopt_released(struct cluster_manager *manager, uint64_t event, uint64_t now)
 {

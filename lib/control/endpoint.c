@@ -209,7 +209,7 @@ struct control_endpoint *control_create(const struct control_parameters *paramet
 		endpoint->peer_of[i] = NOT_A_PEER;
 	for (unsigned i = 0; i < endpoint->n_peers; i++)
 		init_peer(endpoint, i);
-	endpoint->parameters.peers = NULL; // the caller's, who may free it
+	endpoint->parameters.peers = NULL; // the caller may free it
 	endpoint->parameters.keys = NULL;
 	*reason = NULL;
 	return endpoint;

@@ -111,8 +111,8 @@ int evb_reader_open(struct evb_reader **reader, const char *name,
 // Gets the next event. Waits up to timeout_ms (0: not at all, negative: without limit).
 // Returns 1 with an event, 0 when the time is over, -EPIPE when the run is over (or its process is
 // dead) and no event is left. A member then finishes the events that it still holds before it
-// closes: nobody may be left who could get them. Waiting means polling, with a sleep between two
-// polls of 50 us, or of a hundredth of the time waited so far, up to 1 ms.
+// closes: perhaps no other member is left that could get them. Waiting means polling, with a sleep
+// between two polls of 50 us, or of a hundredth of the time waited so far, up to 1 ms.
 int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int timeout_ms);
 
 // Makes evb_reader_next() return -EPIPE at the end of the present run also where the same process

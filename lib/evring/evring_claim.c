@@ -104,7 +104,7 @@ static int set_access(const char *place, const struct evring_access *access)
 
 	if (file < 0)
 		return -errno;
-	// Those who may use the other rings of the place still may.
+	// Users that may use the other rings of the place still may.
 	if (has_files(file) && fstat(file, &status) == 0)
 		readers |= status.st_mode & 044;
 	if ((access->group != (gid_t)-1 && fchown(file, (uid_t)-1, access->group) != 0) ||

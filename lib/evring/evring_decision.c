@@ -44,8 +44,8 @@ bool evring_is_decided(const struct evring_view *view, const struct evring_decid
 }
 
 // Enters a slot in the decider's log. Several processes may do so at the same time: the entry is
-// written by compare-and-swap, and who finds it written advances the number for the process that
-// wrote it, which may be dead.
+// written by compare-and-swap, and a process that finds it written advances the number for the
+// process that wrote it, which may be dead.
 static void enter_in_log(const struct evring_view *view, struct evring_decider *decider,
 			 uint32_t slot)
 {

@@ -164,7 +164,7 @@ static void read_producer_ring(const struct evring_place *place, const char *fil
 	struct stat status;
 
 	if (file < 0)
-		return; // another user's, who is asked for it
+		return; // another user's: that user is asked for it
 	if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
 	    !evring_lock_is_held(file, EVRING_LOCK_OWNER)) {
 		facts->left_rings++;

@@ -117,7 +117,7 @@ struct check {
 
 struct stage {
 	const char *name;
-	bool asked; // matters only to those who ask, not to each run
+	bool asked; // shown on request only: a run does not need it
 	void (*read)(struct check *check);
 	void (*describe)(struct check *check);                  // without a plan
 	void (*judge)(struct check *check);                     // with one,

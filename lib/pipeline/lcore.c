@@ -80,7 +80,8 @@ struct idleness {
 // No role had anything to do: gives the CPU to other threads if the idle policy is adaptive. A busy
 // poll on a shared CPU costs the other threads a whole time slice of the kernel's scheduler, about
 // a thousand times the cost of a yield. Where another thread wants the whole CPU, a yield costs
-// this one a time slice, and a sleep does not: the kernel wakes who slept before the slice ends.
+// this one a time slice, and a sleep does not: the kernel wakes a sleeping thread before the slice
+// ends.
 static void idle(struct lcore *lcore, struct idleness *idleness, uint64_t now)
 {
 	struct timespec pause = { .tv_nsec = (long)lcore->sleep_ns };

@@ -18,9 +18,9 @@
 //     the block before `head`, whose descriptor is never overwritten before the next commit.
 //   - The next appliance begins at `released`, and leaves out the blocks that have a mark.
 // A producer is attached as long as a process holds the lock PRODUCER_LOCK_CLAIM on the file; an
-// appliance lives as long as a process holds EVRING_LOCK_OWNER. Locks as in evring_lock.h. All who
-// can open the file may write to it, so that nobody can disturb the locks but who can write the
-// ring, too.
+// appliance lives as long as a process holds EVRING_LOCK_OWNER. Locks as in evring_lock.h. Every
+// process that can open the file may write to it: only a process that can write the ring can
+// disturb the locks.
 //
 // The comment of each field names its only writer:
 //   create    producer_ring_open(), before the file gets its name; constant from then on

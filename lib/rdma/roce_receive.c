@@ -251,7 +251,7 @@ static bool is_known(const struct roce_address_handle *handle, const struct data
 	       memcmp(handle->peer_mac, datagram->in->bytes + 6, 6) == 0;
 }
 
-// Whether the PSN is one that the peer may send now, or may have sent a moment ago. A stranger who
+// Whether the PSN is one that the peer may send now, or may have sent a moment ago. A stranger that
 // does not know it cannot redirect the responses.
 static bool is_near(const struct queue_pair *qp, const struct roce_packet *packet)
 {

@@ -421,7 +421,7 @@ int sched_create(struct sched **created, const struct sched_parameters *paramete
 			 "take less");
 		return -ENOMEM;
 	}
-	sched->parameters.builders = NULL; // the array is the caller's, who may now free it
+	sched->parameters.builders = NULL; // the caller may now free the array
 	*created = sched;
 	return 0;
 }

@@ -54,7 +54,7 @@ void sim_at(struct sim_engine *engine, uint64_t time, unsigned handler, uint32_t
 // The time of the event that is being handled; between runs, the end of the last run.
 uint64_t sim_now(const struct sim_engine *engine);
 
-// Where sim_now() is, for those who read it for each packet. Lasts as long as the engine.
+// Where sim_now() is stored, for callers that read it for each packet. Lasts as long as the engine.
 const uint64_t *sim_clock(const struct sim_engine *engine);
 
 // Handles all events up to and including the time `until`, those included that handlers schedule

@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // A simulated fabric: hosts, links and switches that move packets in simulated time. A packet is a
-// record without content; a user who has real frames keeps them, and puts their number into
+// record without content; a caller that has real frames keeps them, and puts their number into
 // `user`.
 //
 // The path of a packet: sim_send() puts it into the transmit queue of its host; it passes switches;

@@ -31,7 +31,7 @@
 
 #define SIM_TRAFFIC_MAX_CREDITS 1024u
 
-// Who begins the transfer of a fragment of daqpipe.
+// Which side begins the transfer of a fragment of daqpipe.
 enum sim_mode { SIM_PULL, SIM_PUSH };
 
 enum sim_traffic_kind {

@@ -121,7 +121,7 @@ static bool takes_restart(struct file_reader *reader, uint32_t *restart)
 	return true;
 }
 
-// The first problem stays for those who ask, whatever a further restart meets.
+// The first problem stays the one that is reported, whatever a further restart finds.
 static void end(struct file_reader *reader, uint32_t restart)
 {
 	if (atomic_load_explicit(&reader->ended, memory_order_relaxed) == 0)
