@@ -134,7 +134,9 @@ void built_settle(struct built *built)
 		built_poll(built);
 	}
 	for (unsigned i = 0; i < BENCH_BUILDERS; i++) {
-		assert_int_equal(assembly_open_events(assembly_of(built, i)), 0);
+		// Without a slot: the end of the run, if a damaged packet announces it. It stays
+		// open until most sources have announced it.
+		assert_in_range(assembly_open_events(assembly_of(built, i)), 0, 1);
 		assert_int_equal(assembly_free_slots(assembly_of(built, i)), BUILT_SLOTS);
 		for (uint32_t slot = 0; slot < BUILT_SLOTS; slot++)
 			expect_canaries(evring_slot(built->rings[i], slot), BUILT_SLOT_SIZE);
