@@ -26,6 +26,7 @@
 #define BOARD_ID   0x7000u
 #define OF_BOARDS  0x0A4D0101u // first address, 10.77.1.1
 #define PATIENCE   200u        // ms until a board repeats its message
+#define RETRIES    3u          // repetitions without an ACK after which a board connects again
 #define BETWEEN_US 200u
 
 #ifdef __SANITIZE_ADDRESS__
@@ -40,7 +41,7 @@ struct board {
 	uint32_t ip, qpn, id;
 	uint32_t evb_qpn, evb_id, psn; // 0: not connected
 	uint64_t event, asked_at;      // ms
-	unsigned answered, lost, requests;
+	unsigned answered, lost, requests, repeated;
 	bool waits; // for the ACK of its message
 };
 
@@ -174,7 +175,15 @@ static void connect_board(struct board *board)
 		feed_req(board->ip, board->id, board->qpn, 0x456, false);
 }
 
-// One message at a time, repeated until it is acknowledged.
+static void lose(struct board *board)
+{
+	board->evb_qpn = 0;
+	board->id += 0x100;
+	board->lost++;
+}
+
+// One message at a time, repeated until it is acknowledged. The connection may be gone: a half-open
+// one that makes room for another is dropped without a message.
 static void step_board(struct board *board)
 {
 	if (board->evb_qpn == 0) {
@@ -183,6 +192,10 @@ static void step_board(struct board *board)
 	}
 	if (board->waits && now_ms() - board->asked_at < PATIENCE)
 		return;
+	if (board->waits && board->repeated++ == RETRIES) {
+		lose(board);
+		return;
+	}
 	board->waits = true;
 	board->asked_at = now_ms();
 	roce_bench_mfp(mfp, MFP_SIZE, 4 * board->event, (uint16_t)(1 + (board - boards) % 7));
@@ -222,9 +235,7 @@ static void take_mad_of_board(struct board *board, const struct roce_cm *message
 		feed_cm(board->ip, &answer, false);
 	} else if ((message->attribute == ROCE_CM_DREQ || message->attribute == ROCE_CM_REJ) &&
 		   message->local_id == board->evb_id && board->evb_qpn != 0) {
-		board->evb_qpn = 0;
-		board->id += 0x100;
-		board->lost++;
+		lose(board);
 	}
 }
 
@@ -268,6 +279,7 @@ static void take_ack(struct board *board, const struct roce_packet *packet)
 		return;
 	board->psn = roce_psn_add(board->psn, 1);
 	board->waits = false;
+	board->repeated = 0;
 	board->event++;
 	board->answered++;
 }
