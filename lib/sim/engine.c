@@ -9,6 +9,10 @@
 // is entered, the events of the next one move from the heap to the ring, before others are
 // scheduled there: so events of equal times keep their order.
 //
+// The next slot is reached before the handler of the last event that is due is called: where the
+// next event is and what it will touch is then known when that handler returns. An event that a
+// handler schedules for a slot that was reached is put among those that are due.
+//
 // An event that is scheduled for the present time is in a list of its own. It comes after all
 // others of this time, which were scheduled before.
 #include "sim/engine.h"
@@ -25,6 +29,7 @@
 #define DIGITS     ((64 - SLOT_BITS - WINDOW_BITS + DIGIT_BITS - 1) / DIGIT_BITS)
 #define VALUES     (1u << DIGIT_BITS)
 #define CHUNK      4096u
+#define MAX_EARLY  16u
 #define NONE       0u // the number of no event: what calloc() gives has empty lists
 #define DATA_BITS  24u
 #define SORT_RUNS  32u
@@ -61,18 +66,20 @@ struct handler {
 struct sim_engine {
 	uint64_t now;
 	struct event *events;
-	uint64_t slot; // that was reached last, from the beginning of the simulation
+	uint64_t reached;  // time: earlier events are in no slot
+	uint64_t ring_end; // last time of the ring
+	uint64_t window;   // first slot of the present window, from the beginning of the simulation
 	uint32_t first_free;
-	uint32_t due;      // list: events of this slot, in their order
+	uint32_t due;      // list: events of the slots that were reached, in their order
 	struct list later; // of those scheduled for the present time: they follow
 	bool is_stopped;
+	uint32_t n_early; // events put among those that are due, since a slot was reached
 	uint64_t handled;
 	uint64_t words;         // bitmap: those of `filled` that are not 0
 	uint64_t filled[WORDS]; // bitmap: slots with events
 	uint32_t newest[SLOTS]; // list of each slot, the newest event first
 	struct handler handlers[SIM_MAX_HANDLERS];
 
-	uint64_t last_window; // of the ring
 	uint64_t far_reached; // window: no event of the heap is earlier
 	uint32_t levels_used; // bitmap: those with events
 	struct level levels[DIGITS];
@@ -84,21 +91,6 @@ struct sim_engine {
 };
 
 _Static_assert(WORDS <= WORD_BITS && VALUES / WORD_BITS <= WORD_BITS, "a bitmap of bitmaps");
-
-struct sim_engine *sim_engine_create(uint32_t capacity)
-{
-	struct sim_engine *engine;
-
-	if (capacity == 0 || capacity > SIM_MAX_EVENTS)
-		return NULL;
-	engine = calloc(1, sizeof(*engine));
-	if (engine == NULL)
-		return NULL;
-	engine->capacity = capacity;
-	engine->used = 1;
-	engine->last_window = 1;
-	return engine;
-}
 
 void sim_engine_destroy(struct sim_engine *engine)
 {
@@ -184,15 +176,43 @@ NOINLINE static void put_now(struct sim_engine *engine, uint32_t number, struct 
 	engine->later.last = number;
 }
 
-// Puts an event of the slot that was reached behind those that are due before it or with it.
-NOINLINE static void put_due(struct sim_engine *engine, uint32_t number)
+// Puts the events that are due later than now back into the ring, as if their slots had not been
+// reached. So many events can come before them, as from a handler that starts all nodes, that the
+// ring sorts faster.
+NOINLINE static void look_back(struct sim_engine *engine)
+{
+	struct event *events = engine->events;
+	uint32_t *at = &engine->due, number, next;
+
+	while (*at != NONE && events[*at].time <= engine->now)
+		at = &events[*at].next;
+	number = *at;
+	*at = NONE;
+	for (; number != NONE; number = next) {
+		next = events[number].next;
+		put_near(engine, number, &events[number]);
+	}
+	engine->reached = engine->now + 1;
+}
+
+// Puts an event of a slot that was reached behind those that are due before it or with it.
+NOINLINE static void put_due(struct sim_engine *engine, uint32_t number, struct event *event)
 {
 	struct event *events = engine->events;
 	uint32_t *at = &engine->due;
 
-	while (*at != NONE && events[*at].time <= events[number].time)
+	if (event->time <= engine->now) {
+		put_now(engine, number, event);
+		return;
+	}
+	if (++engine->n_early > MAX_EARLY) {
+		look_back(engine);
+		put_near(engine, number, event);
+		return;
+	}
+	while (*at != NONE && events[*at].time <= event->time)
 		at = &events[*at].next;
-	events[number].next = *at;
+	event->next = *at;
 	*at = number;
 }
 
@@ -240,17 +260,16 @@ void sim_at(struct sim_engine *engine, uint64_t time, unsigned handler, uint32_t
 		at_with_new_event(engine, time, handler, index, data);
 		return;
 	}
+	time = time > engine->now ? time : engine->now;
 	event = &engine->events[number];
 	engine->first_free = event->next;
 	event->time = time;
 	event->index = index;
 	event->what = handler << DATA_BITS | (data & SIM_MAX_DATA);
-	if (time <= engine->now)
-		put_now(engine, number, event);
-	else if (time >> (SLOT_BITS + WINDOW_BITS) > engine->last_window)
+	if (time > engine->ring_end)
 		put_far(engine, number);
-	else if (time >> SLOT_BITS == engine->slot)
-		put_due(engine, number);
+	else if (time < engine->reached)
+		put_due(engine, number, event);
 	else
 		put_near(engine, number, event);
 }
@@ -312,7 +331,23 @@ NOINLINE static void extend(struct sim_engine *engine, uint64_t window)
 				put_far(engine, number);
 		}
 	}
-	engine->last_window = window;
+	engine->window = (window - 1) << WINDOW_BITS;
+	engine->ring_end = ((window + 1) << (SLOT_BITS + WINDOW_BITS)) - 1;
+}
+
+struct sim_engine *sim_engine_create(uint32_t capacity)
+{
+	struct sim_engine *engine;
+
+	if (capacity == 0 || capacity > SIM_MAX_EVENTS)
+		return NULL;
+	engine = calloc(1, sizeof(*engine));
+	if (engine == NULL)
+		return NULL;
+	engine->capacity = capacity;
+	engine->used = 1;
+	extend(engine, 1);
+	return engine;
 }
 
 // Joins two lists in the order of their times; of equal ones, those of `older` come first.
@@ -369,38 +404,55 @@ NOINLINE static uint32_t sort(struct event *events, uint32_t run, uint32_t newes
 	return sorted;
 }
 
-// Reaches the next slot that has events. False: none begins by `until`. It is not reached then:
-// until it is, earlier events may be scheduled.
-static bool reach_slot(struct sim_engine *engine, uint64_t until)
+// Reaches the first slot of a word of the ring, which has one; it is number `from` from the present
+// window on.
+static inline void reach(struct sim_engine *engine, unsigned word, unsigned from)
 {
-	const uint64_t window = engine->last_window - 1;
-	const unsigned turn = window % 2 * (WORDS / 2);
-	const uint64_t words = engine->words >> turn | engine->words
-							   << (WORD_BITS - turn) % WORD_BITS;
-	const unsigned word = (unsigned)__builtin_ctzll(words), at = (word + turn) % WORDS;
-	const unsigned bit = (unsigned)__builtin_ctzll(engine->filled[at]);
-	const uint64_t slot = (window << WINDOW_BITS) + word * WORD_BITS + bit;
-	uint32_t *newest = &engine->newest[at * WORD_BITS + bit];
+	const unsigned bit = (unsigned)__builtin_ctzll(engine->filled[word]);
+	uint32_t *newest = &engine->newest[word * WORD_BITS + bit];
 
-	if (slot << SLOT_BITS > until)
-		return false;
-	engine->filled[at] &= engine->filled[at] - 1;
-	if (engine->filled[at] == 0)
-		engine->words &= ~(UINT64_C(1) << at);
-	// Most slots have one event: the next slot's is fetched while this one's is handled.
-	if (engine->filled[at] != 0)
-		fetch(
-		    engine,
-		    engine->newest[at * WORD_BITS + (unsigned)__builtin_ctzll(engine->filled[at])]);
-	engine->slot = slot;
+	engine->filled[word] &= engine->filled[word] - 1;
+	if (engine->filled[word] == 0)
+		engine->words &= ~(UINT64_C(1) << word);
+	engine->reached = (engine->window + from * WORD_BITS + bit + 1) << SLOT_BITS;
+	engine->n_early = 0;
 	engine->due = take_run(engine->events, newest);
 	if (*newest != NONE) {
 		engine->due = sort(engine->events, engine->due, *newest);
 		*newest = NONE;
 	}
-	if (slot >> WINDOW_BITS != window)
-		extend(engine, window + 2);
+}
+
+// Reaches the next slot that has events. False: none begins by `until`. It is not reached then.
+NOINLINE static bool reach_slot(struct sim_engine *engine, uint64_t until)
+{
+	const unsigned turn = (unsigned)(engine->window / WORD_BITS) % WORDS;
+	const uint64_t words = engine->words >> turn | engine->words
+							   << (WORD_BITS - turn) % WORD_BITS;
+	const unsigned from = (unsigned)__builtin_ctzll(words), word = (from + turn) % WORDS;
+	const uint64_t slot =
+	    engine->window + from * WORD_BITS + (unsigned)__builtin_ctzll(engine->filled[word]);
+
+	if (slot << SLOT_BITS > until)
+		return false;
+	reach(engine, word, from);
+	if (from >= WORDS / 2)
+		extend(engine, (engine->window >> WINDOW_BITS) + 2);
 	return true;
+}
+
+// Reaches the next slot of the present window, if it has one with events. What is needed for the
+// next event is then known before the present one is handled.
+static inline void look_ahead(struct sim_engine *engine)
+{
+	const unsigned turn = (unsigned)(engine->window / WORD_BITS) % WORDS;
+	const uint32_t words = (uint32_t)(engine->words >> turn);
+	unsigned from;
+
+	if (words == 0)
+		return;
+	from = (unsigned)__builtin_ctz(words);
+	reach(engine, from + turn, from);
 }
 
 // Enters the first window of the heap that may have events. False: it begins after `until`, or
@@ -421,7 +473,7 @@ NOINLINE static bool reach_far(struct sim_engine *engine, uint64_t until)
 }
 
 // Takes the next event. NONE: there is none until then.
-static inline uint32_t take(struct sim_engine *engine, uint64_t until)
+NOINLINE static uint32_t take(struct sim_engine *engine, uint64_t until)
 {
 	uint32_t number;
 
@@ -447,20 +499,28 @@ bool sim_run(struct sim_engine *engine, uint64_t until)
 {
 	engine->is_stopped = engine->error != NULL || until < engine->now;
 	while (!engine->is_stopped) {
-		const uint32_t number = take(engine, until);
 		const struct handler *handler;
-		struct event *event;
-		uint32_t index, what;
+		uint32_t number = engine->due, index, what;
+		struct event *event = &engine->events[number];
 
-		if (number == NONE)
+		if (number == NONE || engine->later.first != NONE) {
+			number = take(engine, until);
+			if (number == NONE)
+				break;
+			event = &engine->events[number];
+		} else if (event->time > until) {
 			break;
-		event = &engine->events[number];
+		} else {
+			engine->due = event->next;
+		}
 		index = event->index;
 		what = event->what;
 		engine->now = event->time;
 		event->next = engine->first_free;
 		engine->first_free = number;
 		engine->handled++;
+		if (engine->due == NONE)
+			look_ahead(engine);
 		fetch(engine, engine->due);
 		handler = &engine->handlers[what >> DATA_BITS];
 		handler->function(handler->context, index, what & SIM_MAX_DATA);

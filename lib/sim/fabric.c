@@ -139,6 +139,8 @@ static void join_ports(struct sim_fabric *fabric, const struct sim_topology *top
 				.peer_is_switch = to_switch,
 				.may_burst = fabric->parameters.burst != 0 &&
 					     link->ends[side] >= fabric->n_hosts,
+				.has_crossbar = fabric->parameters.kind != SIM_OUTPUT_QUEUED &&
+						link->ends[side] >= fabric->n_hosts,
 				.loss = link->loss,
 			};
 		}

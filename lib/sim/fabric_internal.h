@@ -41,12 +41,13 @@ struct sim_sender {
 	uint8_t backlog;     // bitmap: priorities with packets in the queues of the port
 	uint8_t paused;      // bitmap
 	uint8_t starved;     // bitmap: priorities that wait for credits, or were refused last
-	uint8_t turn;        // priority that comes next
+	uint8_t turn;        // priority that comes next; behind the last one is the first one
 	uint8_t pauses_due;  // bitmap: priorities for which a pause frame is to be sent
 	uint8_t holds;       // bitmap: priorities whose peer is to be paused
 	uint8_t storms;      // bitmap, of holds: whatever there is in the buffer
 	uint8_t room_wanted; // bitmap, of a host: priorities of which a packet was refused
 	bool may_burst;
+	bool has_crossbar; // of an input-queued switch: packets wait there
 	_Alignas(SIM_CACHE_LINE) uint64_t packets;
 	uint64_t bytes, busy, waited, paused_time, pauses, marked;
 	uint64_t cable;                           // ps
@@ -220,10 +221,13 @@ void sim_port_sent(void *fabric, uint32_t port, uint32_t data);
 // Begins to send what is due at a port that is idle.
 void sim_send_next(struct sim_fabric *fabric, uint32_t port);
 
-// The same, if it is idle and its link is up.
+// The same, if it is idle, its link is up and something may be due.
 static inline void sim_start(struct sim_fabric *fabric, uint32_t port)
 {
-	if (!fabric->ports[port].is_sending && fabric->ports[port].byte_time != 0)
+	const struct sim_sender *sender = &fabric->ports[port];
+
+	if (!sender->is_sending && sender->byte_time != 0 &&
+	    ((sender->backlog & ~sender->paused) | sender->pauses_due | sender->has_crossbar) != 0)
 		sim_send_next(fabric, port);
 }
 

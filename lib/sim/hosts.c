@@ -43,7 +43,13 @@ enum sim_sent sim_send(struct sim_fabric *fabric, const struct sim_packet *packe
 	if (number == SIM_NONE)
 		return SIM_NOT_A_PACKET;
 	copy = &fabric->packets[number];
-	*copy = *packet;
+	copy->user = packet->user;
+	copy->source = packet->source;
+	copy->destination = packet->destination;
+	copy->flow = packet->flow;
+	copy->bytes = packet->bytes;
+	copy->priority = packet->priority;
+	copy->may_mark = packet->may_mark;
 	copy->marked = false;
 	copy->refused = false;
 	copy->hops = 0;

@@ -22,6 +22,7 @@ static void refuse(struct sim_fabric *fabric, uint32_t number, uint64_t responde
 	struct sim_packet *packet = &fabric->packets[number];
 
 	packet->refused = true;
+	packet->hops--; // counted when it was sent
 	fabric->retries[packet->port].refused++;
 	fabric->totals.refused++;
 	sim_starves(fabric, packet->port, packet->priority, packet->bytes);

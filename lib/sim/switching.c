@@ -197,7 +197,6 @@ void sim_arrives(void *context, uint32_t number, uint32_t node)
 	if (sim_has_copies(fabric, packet->port, packet->priority) &&
 	    !sim_responds(fabric, number, is_lost))
 		return;
-	packet->hops++;
 	if (is_lost)
 		lose(fabric, number, is_switch);
 	else if (is_switch)

@@ -11,7 +11,7 @@ static void append(struct sim_fabric *fabric, uint32_t number)
 	struct sim_sender *port = &fabric->ports[packet->port];
 
 	packet->queued = *fabric->now;
-	if (fabric->crossbars != NULL && port->node >= fabric->n_hosts) {
+	if (port->has_crossbar) {
 		sim_crossbar_enqueue(fabric, number);
 		return;
 	}
@@ -107,8 +107,7 @@ static void transmit(struct sim_fabric *fabric, uint32_t number, uint32_t packet
 	else
 		packet->from = port->peer;
 	port->is_sending = true;
-	port->turn =
-	    packet->priority + 1u < fabric->parameters.n_priorities ? packet->priority + 1 : 0;
+	port->turn = packet->priority + 1;
 	port->packets++;
 	port->bytes += packet->bytes;
 	port->busy += end - now;
@@ -116,6 +115,7 @@ static void transmit(struct sim_fabric *fabric, uint32_t number, uint32_t packet
 	fabric->totals.hops++;
 	if (number == fabric->observed)
 		fabric->observer.packet(fabric->observer.context, packet, true);
+	packet->hops++;
 	sim_take_credit(fabric, number, packet->priority, packet->bytes);
 	sim_at(fabric->engine, end, fabric->handlers[SIM_PORT_SENT], number, 0);
 	sim_at(fabric->engine, arrives + port->delay, fabric->handlers[SIM_ARRIVES], packet_number,
@@ -131,7 +131,7 @@ void sim_send_next(struct sim_fabric *fabric, uint32_t number)
 		sim_send_pause(fabric, number);
 		return;
 	}
-	if (fabric->crossbars != NULL && port->node >= fabric->n_hosts)
+	if (port->has_crossbar)
 		packet = sim_crossbar_take(fabric, number, (uint8_t)~port->paused);
 	else
 		packet = take(fabric, number, (uint8_t)~port->paused);
@@ -161,6 +161,8 @@ void sim_port_sent(void *context, uint32_t number, uint32_t data)
 	const bool is_done = sent.bytes != 0 && !sim_has_copies(fabric, number, sent.priority);
 
 	(void)data;
+	// The packet that goes next has waited: it is fetched while the last one is accounted for.
+	__builtin_prefetch(&fabric->packets[sim_queue_at(fabric, number, sent.priority)->first], 1);
 	port->is_sending = false;
 	if (is_done)
 		sim_queue_at(fabric, number, sent.priority)->bytes -= sent.bytes;

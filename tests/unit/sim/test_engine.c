@@ -28,6 +28,8 @@ struct run {
 	struct record handled[EVENTS];
 	uint32_t n_scheduled, n_handled;
 	uint32_t stop_after;
+	uint64_t early_before; // time: the handler schedules n_early events before it, once
+	uint32_t n_early;
 };
 
 static struct run run;
@@ -48,11 +50,24 @@ static uint64_t draw_time(void)
 	       (random_next(&run.random) & ((UINT64_C(1) << magnitude) - 1)) / 3 * 3;
 }
 
+// The present time or one up to `early_before`.
+static uint64_t draw_early(void)
+{
+	const uint64_t now = sim_now(run.engine), draw = random_next(&run.random);
+
+	return draw % 4 == 0 ? now : now + (draw >> 2) % (run.early_before - now + 1);
+}
+
 static void handle(void *context, uint32_t index, uint32_t data)
 {
 	assert_ptr_equal(context, &run);
 	assert_int_equal(index & SIM_MAX_DATA, data);
 	run.handled[run.n_handled++] = (struct record){ sim_now(run.engine), index };
+	if (run.early_before != 0) {
+		for (; run.n_early > 0; run.n_early--)
+			schedule(draw_early());
+		return;
+	}
 	for (unsigned i = 0; i < 2 && run.n_scheduled < EVENTS; i++)
 		schedule(draw_time());
 	if (run.n_handled == run.stop_after)
@@ -114,6 +129,27 @@ static void events__come_in_order_over_several_runs(void **state)
 			schedule(draw_time());
 	}
 	assert_in_order();
+}
+
+// A handler schedules events before the one that was next when it was called: at the present time,
+// in the same nanosecond or before, one or many, in any order, some at equal times.
+static void events__come_in_order_before_the_one_that_was_next(void **state)
+{
+	(void)state;
+	for (unsigned n = 1; n <= 100; n++) {
+		const uint64_t first = sim_now(run.engine) + 10 * SIM_NANOSECOND;
+		const uint64_t next = first + random_next(&run.random) % (UINT64_C(1) << n % 22);
+
+		run.n_scheduled = run.n_handled = 0;
+		run.n_early = n;
+		run.early_before = next + n % 2;
+		schedule(first);
+		schedule(first);
+		schedule(next);
+		assert_true(sim_run(run.engine, SIM_NEVER));
+		assert_int_equal(run.n_handled, 3 + n);
+		assert_in_order();
+	}
 }
 
 static void a_run__ends_at_its_time_and_when_it_is_stopped(void **state)
@@ -183,6 +219,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(events__come_in_order, begin, end),
 		cmocka_unit_test_setup_teardown(events__come_in_order_over_several_runs, begin,
 						end),
+		cmocka_unit_test_setup_teardown(events__come_in_order_before_the_one_that_was_next,
+						begin, end),
 		cmocka_unit_test_setup_teardown(a_run__ends_at_its_time_and_when_it_is_stopped,
 						begin, end),
 		cmocka_unit_test_setup_teardown(a_time_that_has_passed__means_now, begin, end),
