@@ -8,14 +8,15 @@ WORKDIR /src
 COPY dev .
 RUN ./dev install build
 COPY . .
-# "no" where they have run already: tests/functional/image_try.sh in CI.
-ARG UNIT_TESTS=yes
-RUN [ "$UNIT_TESTS" = yes ] || meson setup build -Dtests=false
-RUN ./dev build
-RUN meson install -C build --no-rebuild --destdir /install --strip
+# The program is optimized when it is linked; for the tests, which are many, that would take too long.
+RUN meson setup build-program -Dtests=false -Db_lto=true
+RUN ninja -C build-program
+RUN meson install -C build-program --no-rebuild --destdir /install --strip
 
 FROM build AS test
+# "no" where they have run already: tests/functional/image_try.sh in CI.
 ARG UNIT_TESTS=yes
+RUN [ "$UNIT_TESTS" != yes ] || ./dev build
 RUN [ "$UNIT_TESTS" != yes ] || meson test -C build --no-rebuild --no-suite functional --print-errorlogs --timeout-multiplier 4
 
 FROM ${BASE} AS runtime
