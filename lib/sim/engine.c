@@ -501,16 +501,17 @@ bool sim_run(struct sim_engine *engine, uint64_t until)
 	while (!engine->is_stopped) {
 		const struct handler *handler;
 		uint32_t number = engine->due, index, what;
-		struct event *event = &engine->events[number];
+		struct event *event;
 
 		if (number == NONE || engine->later.first != NONE) {
 			number = take(engine, until);
 			if (number == NONE)
 				break;
 			event = &engine->events[number];
-		} else if (event->time > until) {
-			break;
 		} else {
+			event = &engine->events[number];
+			if (event->time > until)
+				break;
 			engine->due = event->next;
 		}
 		index = event->index;
