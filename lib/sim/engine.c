@@ -11,7 +11,9 @@
 //
 // The next slot is reached before the handler of the last event that is due is called: where the
 // next event is and what it will touch is then known when that handler returns. An event that a
-// handler schedules for a slot that was reached is put among those that are due.
+// handler schedules for a slot that was reached, or for one before it, is put among those that are
+// due. If there are more than MAX_EARLY of them, the slot is as if it had not been reached: among
+// those that are due, an event is put by comparison with each of them.
 //
 // An event that is scheduled for the present time is in a list of its own. It comes after all
 // others of this time, which were scheduled before.
@@ -176,9 +178,8 @@ NOINLINE static void put_now(struct sim_engine *engine, uint32_t number, struct 
 	engine->later.last = number;
 }
 
-// Puts the events that are due later than now back into the ring, as if their slots had not been
-// reached. So many events can come before them, as from a handler that starts all nodes, that the
-// ring sorts faster.
+// Puts the events that are due later than now back into the ring. Those of now stay: the events in
+// `later` come behind them.
 NOINLINE static void look_back(struct sim_engine *engine)
 {
 	struct event *events = engine->events;
@@ -195,7 +196,7 @@ NOINLINE static void look_back(struct sim_engine *engine)
 	engine->reached = engine->now + 1;
 }
 
-// Puts an event of a slot that was reached behind those that are due before it or with it.
+// Puts an event that is earlier than `reached` behind those that are due before it or with it.
 NOINLINE static void put_due(struct sim_engine *engine, uint32_t number, struct event *event)
 {
 	struct event *events = engine->events;

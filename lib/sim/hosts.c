@@ -43,6 +43,8 @@ enum sim_sent sim_send(struct sim_fabric *fabric, const struct sim_packet *packe
 	if (number == SIM_NONE)
 		return SIM_NOT_A_PACKET;
 	copy = &fabric->packets[number];
+	// Field by field: hosts have just stored the fields, and a processor cannot load several of
+	// them at once, as a copy of the whole packet does, until they are in the cache.
 	copy->user = packet->user;
 	copy->source = packet->source;
 	copy->destination = packet->destination;
