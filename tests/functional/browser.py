@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 import evbtest
 from evbtest import check, check_equal
@@ -45,6 +46,21 @@ class Browser:
 
     def document(self, url):
         return self._run("--dump-dom", url)
+
+    def showing(self, words, url, name=None):
+        """The document as soon as all words can be read in it; with a name, a screenshot is taken. A
+        busy machine may leave an appliance without an answer in time, which a page says for a
+        moment."""
+        def missing(text):
+            return [one for one in words if one not in text]
+
+        end = time.monotonic() + evbtest.PATIENCE_S
+        while True:
+            document = self.pictured(url, name) if name else self.document(url)
+            text = text_of(document)
+            if not missing(text):
+                return document
+            check(time.monotonic() < end, f"not on the page: {missing(text)}: {text}")
 
     def pictured(self, url, name):
         """The document, of which a screenshot was taken."""
