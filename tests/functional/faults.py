@@ -274,6 +274,19 @@ class Trial(bottleneck.Farm):
         finally:
             self.continue_process(node)
 
+    @contextlib.contextmanager
+    def stopped_while_it_builds(self, node, events):
+        """The builder's process does nothing meanwhile, and was granted at least so many events that
+        it has not published. On a busy machine it may have published all when it is stopped, and
+        the manager may not know yet: then once more."""
+        while True:
+            with self.stopped(node):
+                self.until_granted(node, events)
+                if self.credits()[node]["grants"] >= len(self.life(node).events()) + events:
+                    yield
+                    return
+            self.more(1)
+
     # --- what is known of it ---
 
     def state(self, node, timeout=evbtest.PATIENCE_S):

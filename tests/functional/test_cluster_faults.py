@@ -22,8 +22,7 @@ def check_twice_is_the_end(verdict, life):
 def kill_while_it_builds(trial, leaves_will=True):
     """Kills builder b1 while it has been granted events; what its consumer has seen."""
     trial.begin()
-    with trial.stopped("b1"):
-        trial.until_granted("b1", HELD)
+    with trial.stopped_while_it_builds("b1", HELD):
         trial.kill("b1", leaves_will)
     return trial.life("b1")
 
@@ -105,8 +104,7 @@ def test_builder_killed_before_it_tells():
     with evbtest.Workspace() as work, Trial(work, "push", injected=True,
                                             heartbeat_timeout="30s") as trial:
         trial.begin()
-        with trial.stopped("b1"):
-            trial.until_granted("b1", HELD)
+        with trial.stopped_while_it_builds("b1", HELD):
             trial.stop_process("m")
             trial.injector.cut("b1", "from")
             published = len(trial.life("b1").events())
@@ -213,8 +211,7 @@ def manager_killed(mode):
                                             heartbeat_timeout="2s") as trial:
         trial.begin()
         epoch = trial.injector.epoch("m")
-        with trial.stopped("b0"):
-            trial.until_granted("b0", HELD)
+        with trial.stopped_while_it_builds("b0", HELD):
             trial.kill("m")
             before = len(trial.life("b0").events())
         trial.until(lambda: len(trial.life("b0").events()) + trial.held("b0") >= before + HELD,
@@ -248,9 +245,8 @@ def test_manager_and_builder_killed():
     with evbtest.Workspace() as work, Trial(work, "push", heartbeat_timeout="30s") as trial:
         trial.begin()
         life = trial.life("b1")
-        with trial.stopped("b0"):
-            # With b0's oldest event unfinished nothing is released from there on.
-            trial.until_granted("b0", HELD)
+        # With b0's oldest event unfinished nothing is released from there on.
+        with trial.stopped_while_it_builds("b0", HELD):
             trial.until(lambda: unreleased(trial, life) >= HELD,
                         "events that are published and not released")
             trial.until(lambda: all(trial.own(node, "released") == trial.sched()["events_released"]

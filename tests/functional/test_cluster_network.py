@@ -111,7 +111,7 @@ def builder_cut_off_in_doubt(mode):
                                             in_doubt_timeout="30s") as trial:
         trial.begin()
         # Without credits it gets no grant after the cut, whose data would be lost.
-        with trial.stopped("b1"):
+        with trial.stopped_while_it_builds("b1", 4):
             trial.until(lambda: trial.credits()["b1"]["free"] == 0, "b1 has no credits")
             trial.until_polled("m")
             trial.stop_process("m")

@@ -198,8 +198,7 @@ def killed(mode, operation, heartbeat_timeout):
     with evbtest.Workspace() as work, RoceTrial(work, mode, operation,
                                                 heartbeat_timeout=heartbeat_timeout) as trial:
         trial.begin()
-        with trial.stopped("b1"):
-            trial.until_granted("b1", 4)
+        with trial.stopped_while_it_builds("b1", 4):
             trial.kill("b1")
         life = trial.life("b1")
         trial.more()
@@ -229,8 +228,7 @@ def test_builder_back_at_once():
     """Another process of it is there before its silence is noticed."""
     with evbtest.Workspace() as work, RoceTrial(work, "push", heartbeat_timeout="30s") as trial:
         trial.begin()
-        with trial.stopped("b1"):
-            trial.until_granted("b1", 4)
+        with trial.stopped_while_it_builds("b1", 4):
             trial.kill("b1")
         trial.back("b1")
         trial.until(lambda: len(trial.life("b1").events()) >= 20, "20 events on b1")
