@@ -9,8 +9,11 @@
 void diagnose(const struct diagnosis_facts *facts, struct diagnosis *diagnosis)
 {
 	diagnosis->n = 0;
-	for (const struct rule *rule = rules; rule->name != NULL; rule++)
-		rule->look(facts, rule, diagnosis);
+	for (const struct rule *rule = rules; rule->name != NULL; rule++) {
+		struct findings to = { rule, diagnosis };
+
+		rule->look(facts, &to);
+	}
 }
 
 const char *diagnosis_sentence(const struct diagnosis *diagnosis)

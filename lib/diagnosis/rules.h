@@ -12,21 +12,25 @@
 // Backpressure, and waits at the end of a run, that last for less are a matter of course.
 #define PATIENCE_NS NS_PER_S
 
+// Where the findings of a rule go.
+struct findings {
+	const struct rule *rule;
+	struct diagnosis *diagnosis;
+};
+
+typedef void rule_look(const struct diagnosis_facts *facts, struct findings *to);
+
 struct rule {
 	const char *name; // stays: it is a label of metrics
 	enum diagnosis_severity severity;
 	unsigned log_after_s; // of findings of severity BAD; NOT_LOGGED: the log has them otherwise
-	void (*look)(const struct diagnosis_facts *facts, const struct rule *rule,
-		     struct diagnosis *to);
+	rule_look *look;
 };
 
 #define NOT_LOGGED UINT32_MAX
 
 // In the order in which findings are reported; ended by a name of NULL.
 extern const struct rule rules[];
-
-typedef void rule_look(const struct diagnosis_facts *facts, const struct rule *rule,
-		       struct diagnosis *to);
 
 // rules_builder.c: who holds the slots, and who does not empty a link
 rule_look look_at_drain, look_for_writers_without_room, look_for_groups_without_members,
@@ -38,12 +42,17 @@ rule_look look_for_ports_that_are_down, look_for_paused_ports, look_for_differen
     look_for_absent_nodes, look_for_excluded_nodes, look_for_full_nodes, look_for_no_standby,
     look_for_throttling, look_for_missed_packets, look_for_drops, look_for_incomplete_events;
 
+// "s" behind a noun, except for one.
+static inline const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 // --- sentence.c ---
 
 // Begins a finding about a culprit. NULL: there are enough findings.
-struct diagnosis_finding *finding_begin(struct diagnosis *to, const struct rule *rule,
-					const char *subject, ...)
-    __attribute__((format(printf, 3, 4)));
+struct diagnosis_finding *finding_begin(struct findings *to, const char *subject, ...)
+    __attribute__((format(printf, 2, 3)));
 
 // Appends to the sentence: what stays the same as long as the finding is, and what changes.
 // A finding of NULL is ignored by all of these.

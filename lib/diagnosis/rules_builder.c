@@ -8,11 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *plural(uint32_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static bool is_full(const struct diagnosis_builder *builder)
 {
 	return builder->full_ns >= PATIENCE_NS;
@@ -65,8 +60,7 @@ static void add_pause(struct diagnosis_finding *finding, const struct diagnosis_
 			    strerror(writer->error));
 }
 
-void look_for_writers_without_room(const struct diagnosis_facts *facts, const struct rule *rule,
-				   struct diagnosis *to)
+void look_for_writers_without_room(const struct diagnosis_facts *facts, struct findings *to)
 {
 	for (uint32_t i = 0; i < facts->n_writers; i++) {
 		const struct diagnosis_writer *writer = &facts->writers[i];
@@ -75,7 +69,7 @@ void look_for_writers_without_room(const struct diagnosis_facts *facts, const st
 		// At the end of the run look_at_drain() names it.
 		if (writer->paused_ns < PATIENCE_NS || facts->drain.since_ns > 0)
 			continue;
-		finding = finding_begin(to, rule, "%s", writer->role);
+		finding = finding_begin(to, "%s", writer->role);
 		add_pause(finding, writer);
 		finding_add_passing(finding, " (for ");
 		finding_add_time(finding, writer->paused_ns);
@@ -88,8 +82,7 @@ void look_for_writers_without_room(const struct diagnosis_facts *facts, const st
 	}
 }
 
-void look_for_groups_without_members(const struct diagnosis_facts *facts, const struct rule *rule,
-				     struct diagnosis *to)
+void look_for_groups_without_members(const struct diagnosis_facts *facts, struct findings *to)
 {
 	for (uint32_t i = 0; i < facts->n_builders; i++)
 		for (uint32_t j = 0; j < facts->builders[i].n_groups; j++) {
@@ -99,7 +92,7 @@ void look_for_groups_without_members(const struct diagnosis_facts *facts, const 
 
 			if (group->members > 0 || group->slots == 0 || group->idle_ns < PATIENCE_NS)
 				continue;
-			finding = finding_begin(to, rule, "group %s", group->name);
+			finding = finding_begin(to, "group %s", group->name);
 			finding_add(finding, "consumer group %s has no member and holds ",
 				    group->name);
 			add_slots(finding, builder, group);
@@ -142,16 +135,15 @@ static void add_idle_remedy(struct diagnosis_finding *finding, const struct diag
 }
 
 // A finding whose subject is the group, or its writer.
-static struct diagnosis_finding *begin_at_holder(struct diagnosis *to, const struct rule *rule,
+static struct diagnosis_finding *begin_at_holder(struct findings *to,
 						 const struct diagnosis_group *group,
 						 const struct diagnosis_writer *writer)
 {
-	return writer != NULL ? finding_begin(to, rule, "%s", writer->role)
-			      : finding_begin(to, rule, "group %s", group->name);
+	return writer != NULL ? finding_begin(to, "%s", writer->role)
+			      : finding_begin(to, "group %s", group->name);
 }
 
-void look_for_idle_groups(const struct diagnosis_facts *facts, const struct rule *rule,
-			  struct diagnosis *to)
+void look_for_idle_groups(const struct diagnosis_facts *facts, struct findings *to)
 {
 	for (uint32_t i = 0; i < facts->n_builders; i++) {
 		const struct diagnosis_builder *builder = &facts->builders[i];
@@ -164,7 +156,7 @@ void look_for_idle_groups(const struct diagnosis_facts *facts, const struct rule
 		writer = writer_of(facts, group);
 		if (writer != NULL && writer->paused_ns >= PATIENCE_NS)
 			continue; // look_for_writers_without_room() names it
-		finding = begin_at_holder(to, rule, group, writer);
+		finding = begin_at_holder(to, group, writer);
 		if (writer != NULL) {
 			finding_add(finding, "%s", writer->role);
 			finding_add_passing(finding, " has written nothing for ");
@@ -181,8 +173,7 @@ void look_for_idle_groups(const struct diagnosis_facts *facts, const struct rule
 	}
 }
 
-void look_for_slow_groups(const struct diagnosis_facts *facts, const struct rule *rule,
-			  struct diagnosis *to)
+void look_for_slow_groups(const struct diagnosis_facts *facts, struct findings *to)
 {
 	for (uint32_t i = 0; i < facts->n_builders; i++) {
 		const struct diagnosis_builder *builder = &facts->builders[i];
@@ -193,7 +184,7 @@ void look_for_slow_groups(const struct diagnosis_facts *facts, const struct rule
 		if (group == NULL || group->members == 0 || is_idle(group))
 			continue;
 		writer = writer_of(facts, group);
-		finding = begin_at_holder(to, rule, group, writer);
+		finding = begin_at_holder(to, group, writer);
 		if (writer != NULL)
 			finding_add(finding, "%s", writer->role);
 		else
@@ -213,8 +204,7 @@ void look_for_slow_groups(const struct diagnosis_facts *facts, const struct rule
 	}
 }
 
-void look_for_open_events(const struct diagnosis_facts *facts, const struct rule *rule,
-			  struct diagnosis *to)
+void look_for_open_events(const struct diagnosis_facts *facts, struct findings *to)
 {
 	for (uint32_t i = 0; i < facts->n_builders; i++) {
 		const struct diagnosis_builder *builder = &facts->builders[i];
@@ -223,7 +213,7 @@ void look_for_open_events(const struct diagnosis_facts *facts, const struct rule
 		if (!is_full(builder) || holder_of(builder) != NULL ||
 		    builder->open * 2 < builder->slots)
 			continue;
-		finding = finding_begin(to, rule, "%s", builder->role);
+		finding = finding_begin(to, "%s", builder->role);
 		finding_add(finding, "events that lack data occupy ");
 		finding_add_passing(finding, "%u of %u ", builder->open, builder->slots);
 		finding_add(finding, "slots of %s", builder->name);
@@ -251,8 +241,7 @@ static bool is_explained(const struct diagnosis_facts *facts, uint32_t link)
 	return false;
 }
 
-void look_for_slow_roles(const struct diagnosis_facts *facts, const struct rule *rule,
-			 struct diagnosis *to)
+void look_for_slow_roles(const struct diagnosis_facts *facts, struct findings *to)
 {
 	for (uint32_t i = 0; i < facts->n_links; i++) {
 		const struct diagnosis_link *link = &facts->links[i];
@@ -260,7 +249,7 @@ void look_for_slow_roles(const struct diagnosis_facts *facts, const struct rule 
 
 		if (link->full_ns < PATIENCE_NS || is_explained(facts, i))
 			continue;
-		finding = finding_begin(to, rule, "%s", link->consumer);
+		finding = finding_begin(to, "%s", link->consumer);
 		finding_add(finding, "%s is too slow for %s", link->consumer, link->producer);
 		finding_add_passing(finding,
 				    ": CPU %u is busy for %.0f %% of the time, with it for "
@@ -298,8 +287,7 @@ static const struct diagnosis_writer *paused_writer(const struct diagnosis_facts
 	return NULL;
 }
 
-void look_at_drain(const struct diagnosis_facts *facts, const struct rule *rule,
-		   struct diagnosis *to)
+void look_at_drain(const struct diagnosis_facts *facts, struct findings *to)
 {
 	const struct diagnosis_writer *writer = paused_writer(facts);
 	const struct diagnosis_group *group = last_holder(facts);
@@ -308,7 +296,7 @@ void look_at_drain(const struct diagnosis_facts *facts, const struct rule *rule,
 
 	if (facts->drain.since_ns < PATIENCE_NS / 2)
 		return;
-	finding = finding_begin(to, rule, "%s", writer != NULL ? writer->role : role);
+	finding = finding_begin(to, "%s", writer != NULL ? writer->role : role);
 	finding_add(finding, "draining: ");
 	if (writer != NULL) {
 		add_pause(finding, writer);
@@ -334,8 +322,7 @@ void look_at_drain(const struct diagnosis_facts *facts, const struct rule *rule,
 	finding_add(finding, "; Ctrl-C again ends at once");
 }
 
-void look_for_failed_files(const struct diagnosis_facts *facts, const struct rule *rule,
-			   struct diagnosis *to)
+void look_for_failed_files(const struct diagnosis_facts *facts, struct findings *to)
 {
 	for (uint32_t i = 0; i < facts->n_writers; i++) {
 		const struct diagnosis_writer *writer = &facts->writers[i];
@@ -343,7 +330,7 @@ void look_for_failed_files(const struct diagnosis_facts *facts, const struct rul
 
 		if (writer->failures == 0)
 			continue;
-		finding = finding_begin(to, rule, "%s", writer->role);
+		finding = finding_begin(to, "%s", writer->role);
 		finding_add(finding, "%s could not finish files in %s", writer->role,
 			    writer->directory);
 		finding_add_passing(finding, ": %llu so far", (unsigned long long)writer->failures);

@@ -9,15 +9,17 @@
 #define PAUSED_SHARE    0.05 // of the time; less is a matter of course with flow control
 #define REGISTRATION_NS (3 * NS_PER_S)
 
-static const char *plural(uint64_t n)
+// ": 12 in 10 s"
+static void add_losses(struct diagnosis_finding *finding, const struct diagnosis_facts *facts,
+		       uint64_t n)
 {
-	return n == 1 ? "" : "s";
+	finding_add_passing(finding, ": %llu in %.0f s", (unsigned long long)n,
+			    facts->losses.seconds);
 }
 
 // --- ports ---------------------------------------------------------------------------------------
 
-void look_for_ports_that_are_down(const struct diagnosis_facts *facts, const struct rule *rule,
-				  struct diagnosis *to)
+void look_for_ports_that_are_down(const struct diagnosis_facts *facts, struct findings *to)
 {
 	for (uint32_t i = 0; i < facts->n_ports; i++) {
 		const struct diagnosis_port *port = &facts->ports[i];
@@ -25,7 +27,7 @@ void look_for_ports_that_are_down(const struct diagnosis_facts *facts, const str
 
 		if (!port->is_down)
 			continue;
-		finding = finding_begin(to, rule, "port %s", port->name);
+		finding = finding_begin(to, "port %s", port->name);
 		finding_add(finding, "the link of port %s is down", port->name);
 		if (port->device[0] != '\0')
 			finding_remedy(finding,
@@ -36,8 +38,7 @@ void look_for_ports_that_are_down(const struct diagnosis_facts *facts, const str
 	}
 }
 
-void look_for_paused_ports(const struct diagnosis_facts *facts, const struct rule *rule,
-			   struct diagnosis *to)
+void look_for_paused_ports(const struct diagnosis_facts *facts, struct findings *to)
 {
 	for (uint32_t i = 0; i < facts->n_ports; i++) {
 		const struct diagnosis_port *port = &facts->ports[i];
@@ -45,7 +46,7 @@ void look_for_paused_ports(const struct diagnosis_facts *facts, const struct rul
 
 		if (port->paused < PAUSED_SHARE)
 			continue;
-		finding = finding_begin(to, rule, "port %s", port->name);
+		finding = finding_begin(to, "port %s", port->name);
 		finding_add(finding, "the link partner of port %s pauses it", port->name);
 		finding_add_passing(finding, " for %.0f %% of the time", 100 * port->paused);
 		finding_remedy(finding, "the network or a receiver behind it is full: see the "
@@ -53,8 +54,7 @@ void look_for_paused_ports(const struct diagnosis_facts *facts, const struct rul
 	}
 }
 
-void look_for_missed_packets(const struct diagnosis_facts *facts, const struct rule *rule,
-			     struct diagnosis *to)
+void look_for_missed_packets(const struct diagnosis_facts *facts, struct findings *to)
 {
 	const struct diagnosis_port *most = NULL;
 	struct diagnosis_finding *finding;
@@ -64,25 +64,23 @@ void look_for_missed_packets(const struct diagnosis_facts *facts, const struct r
 	for (uint32_t i = 0; i < facts->n_ports; i++)
 		if (most == NULL || facts->ports[i].missed > most->missed)
 			most = &facts->ports[i];
-	finding = finding_begin(to, rule, "port %s", most != NULL ? most->name : "");
+	finding = finding_begin(to, "port %s", most != NULL ? most->name : "");
 	finding_add(finding, "port %s misses packets", most != NULL ? most->name : "?");
-	finding_add_passing(finding, ": %llu in %.0f s", (unsigned long long)facts->losses.missed,
-			    facts->losses.seconds);
+	add_losses(finding, facts, facts->losses.missed);
 	finding_remedy(finding, "its rx role needs a CPU of its own, more queues, or more "
 				"rx_descriptors");
 }
 
 // --- sources -------------------------------------------------------------------------------------
 
-void look_for_differences(const struct diagnosis_facts *facts, const struct rule *rule,
-			  struct diagnosis *to)
+void look_for_differences(const struct diagnosis_facts *facts, struct findings *to)
 {
 	const struct diagnosis_difference *first = facts->differences;
 	struct diagnosis_finding *finding;
 
 	if (facts->n_differences == 0)
 		return;
-	finding = finding_begin(to, rule, "source %u", first->source);
+	finding = finding_begin(to, "source %u", first->source);
 	finding_add(finding, "%s", first->sentence);
 	if (facts->n_differences > 1)
 		finding_add_passing(finding, "; %u more source%s differ%s",
@@ -91,14 +89,13 @@ void look_for_differences(const struct diagnosis_facts *facts, const struct rule
 	finding_remedy(finding, "%s", first->remedy);
 }
 
-void look_for_silent_sources(const struct diagnosis_facts *facts, const struct rule *rule,
-			     struct diagnosis *to)
+void look_for_silent_sources(const struct diagnosis_facts *facts, struct findings *to)
 {
 	struct diagnosis_finding *finding;
 
 	if (facts->silent_sources == 0 || facts->silent_ns < PATIENCE_NS)
 		return;
-	finding = finding_begin(to, rule, "source %u", facts->silent_source);
+	finding = finding_begin(to, "source %u", facts->silent_source);
 	finding_add(finding, "source %u", facts->silent_source);
 	if (facts->silent_sources > 1)
 		finding_add_passing(finding, " and %u more", facts->silent_sources - 1);
@@ -114,29 +111,27 @@ void look_for_silent_sources(const struct diagnosis_facts *facts, const struct r
 
 // --- the system ----------------------------------------------------------------------------------
 
-void look_for_no_manager(const struct diagnosis_facts *facts, const struct rule *rule,
-			 struct diagnosis *to)
+void look_for_no_manager(const struct diagnosis_facts *facts, struct findings *to)
 {
 	struct diagnosis_finding *finding;
 
 	if (facts->place == DIAGNOSIS_ALONE || facts->manager != NULL ||
 	    facts->unregistered_ns < REGISTRATION_NS)
 		return;
-	finding = finding_begin(to, rule, "event manager");
+	finding = finding_begin(to, "event manager");
 	finding_add(finding, "no event manager has been elected");
 	finding_remedy(finding, "more than half of the %u nodes must run and reach each other",
 		       facts->n_system);
 }
 
-void look_for_silent_manager(const struct diagnosis_facts *facts, const struct rule *rule,
-			     struct diagnosis *to)
+void look_for_silent_manager(const struct diagnosis_facts *facts, struct findings *to)
 {
 	struct diagnosis_finding *finding;
 
 	if (facts->place != DIAGNOSIS_MEMBER || facts->manager == NULL ||
 	    (facts->unregistered_ns < REGISTRATION_NS && facts->manager_silent_ns == 0))
 		return;
-	finding = finding_begin(to, rule, "node %s", facts->manager);
+	finding = finding_begin(to, "node %s", facts->manager);
 	if (facts->manager_silent_ns > 0) {
 		finding_add(finding, "node %s, the event manager, silent", facts->manager);
 		finding_add_passing(finding, " for ");
@@ -174,8 +169,7 @@ static void add_silence(const struct diagnosis_facts *facts, struct diagnosis_fi
 	}
 }
 
-void look_for_silent_nodes(const struct diagnosis_facts *facts, const struct rule *rule,
-			   struct diagnosis *to)
+void look_for_silent_nodes(const struct diagnosis_facts *facts, struct findings *to)
 {
 	for (uint32_t i = 0; i < facts->n_nodes; i++) {
 		const struct diagnosis_node *node = &facts->nodes[i];
@@ -183,7 +177,7 @@ void look_for_silent_nodes(const struct diagnosis_facts *facts, const struct rul
 
 		if (!node->silent || node->excluded)
 			continue;
-		finding = finding_begin(to, rule, "node %s", node->name);
+		finding = finding_begin(to, "node %s", node->name);
 		add_silence(facts, finding, node);
 		finding_remedy(finding,
 			       node->died ? "see the log of node %s, and start it again"
@@ -192,8 +186,7 @@ void look_for_silent_nodes(const struct diagnosis_facts *facts, const struct rul
 	}
 }
 
-void look_for_absent_nodes(const struct diagnosis_facts *facts, const struct rule *rule,
-			   struct diagnosis *to)
+void look_for_absent_nodes(const struct diagnosis_facts *facts, struct findings *to)
 {
 	struct diagnosis_finding *finding = NULL;
 	uint32_t n = 0;
@@ -205,7 +198,7 @@ void look_for_absent_nodes(const struct diagnosis_facts *facts, const struct rul
 			continue;
 		if (n++ > 0)
 			continue;
-		finding = finding_begin(to, rule, "node %s", node->name);
+		finding = finding_begin(to, "node %s", node->name);
 		finding_add(finding, "node %s is not there", node->name);
 		finding_remedy(finding, "start node %s, or exclude it: evb ctl CONFIG exclude %s",
 			       node->name, node->name);
@@ -214,22 +207,20 @@ void look_for_absent_nodes(const struct diagnosis_facts *facts, const struct rul
 		finding_add_passing(finding, ", and %u more node%s", n - 1, n > 2 ? "s" : "");
 }
 
-void look_for_excluded_nodes(const struct diagnosis_facts *facts, const struct rule *rule,
-			     struct diagnosis *to)
+void look_for_excluded_nodes(const struct diagnosis_facts *facts, struct findings *to)
 {
 	for (uint32_t i = 0; i < facts->n_nodes; i++) {
 		struct diagnosis_finding *finding;
 
 		if (!facts->nodes[i].excluded)
 			continue;
-		finding = finding_begin(to, rule, "node %s", facts->nodes[i].name);
+		finding = finding_begin(to, "node %s", facts->nodes[i].name);
 		finding_add(finding, "node %s is excluded", facts->nodes[i].name);
 		finding_remedy(finding, "evb ctl CONFIG include %s", facts->nodes[i].name);
 	}
 }
 
-void look_for_full_nodes(const struct diagnosis_facts *facts, const struct rule *rule,
-			 struct diagnosis *to)
+void look_for_full_nodes(const struct diagnosis_facts *facts, struct findings *to)
 {
 	for (uint32_t i = 0; i < facts->n_nodes; i++) {
 		const struct diagnosis_node *node = &facts->nodes[i];
@@ -237,7 +228,7 @@ void look_for_full_nodes(const struct diagnosis_facts *facts, const struct rule 
 
 		if (node->full == NULL || node->silent)
 			continue;
-		finding = finding_begin(to, rule, "node %s", node->name);
+		finding = finding_begin(to, "node %s", node->name);
 		finding_add(finding, "builder %s of node %s has no free slot", node->full,
 			    node->name);
 		finding_remedy(finding, "the diagnosis of node %s names who holds them",
@@ -245,28 +236,26 @@ void look_for_full_nodes(const struct diagnosis_facts *facts, const struct rule 
 	}
 }
 
-void look_for_throttling(const struct diagnosis_facts *facts, const struct rule *rule,
-			 struct diagnosis *to)
+void look_for_throttling(const struct diagnosis_facts *facts, struct findings *to)
 {
 	struct diagnosis_finding *finding;
 
 	if (!facts->throttled)
 		return;
-	finding = finding_begin(to, rule, "event manager");
+	finding = finding_begin(to, "event manager");
 	finding_add(finding, "the event manager makes the sources wait: too many events wait for a "
 			     "grant");
 	finding_remedy(finding, "builders are slower than the sources: more builders, or slower "
 				"sources");
 }
 
-void look_for_no_standby(const struct diagnosis_facts *facts, const struct rule *rule,
-			 struct diagnosis *to)
+void look_for_no_standby(const struct diagnosis_facts *facts, struct findings *to)
 {
 	struct diagnosis_finding *finding;
 
 	if (!facts->elects || facts->manager == NULL || facts->standbys > 0)
 		return;
-	finding = finding_begin(to, rule, "event manager");
+	finding = finding_begin(to, "event manager");
 	finding_add(finding, "no node can take over from node %s, the event manager",
 		    facts->manager);
 	finding_remedy(finding, "start the other nodes that can be the event manager");
@@ -300,31 +289,27 @@ static const char *remedy_of(const char *cause)
 	return "docs/packets.md explains each cause";
 }
 
-void look_for_drops(const struct diagnosis_facts *facts, const struct rule *rule,
-		    struct diagnosis *to)
+void look_for_drops(const struct diagnosis_facts *facts, struct findings *to)
 {
 	const char *cause = facts->losses.cause != NULL ? facts->losses.cause : "unknown";
 	struct diagnosis_finding *finding;
 
 	if (facts->losses.dropped == 0)
 		return;
-	finding = finding_begin(to, rule, "%s", cause);
+	finding = finding_begin(to, "%s", cause);
 	finding_add(finding, "packets or segments are dropped, mostly for cause %s", cause);
-	finding_add_passing(finding, ": %llu in %.0f s", (unsigned long long)facts->losses.dropped,
-			    facts->losses.seconds);
+	add_losses(finding, facts, facts->losses.dropped);
 	finding_remedy(finding, "%s", remedy_of(cause));
 }
 
-void look_for_incomplete_events(const struct diagnosis_facts *facts, const struct rule *rule,
-				struct diagnosis *to)
+void look_for_incomplete_events(const struct diagnosis_facts *facts, struct findings *to)
 {
 	struct diagnosis_finding *finding;
 
 	if (facts->losses.incomplete == 0)
 		return;
-	finding = finding_begin(to, rule, "events");
+	finding = finding_begin(to, "events");
 	finding_add(finding, "events are incomplete");
-	finding_add_passing(finding, ": %llu in %.0f s",
-			    (unsigned long long)facts->losses.incomplete, facts->losses.seconds);
+	add_losses(finding, facts, facts->losses.incomplete);
 	finding_remedy(finding, "evb stat /evb/source/all names the sources whose data is missing");
 }

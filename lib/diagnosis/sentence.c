@@ -16,15 +16,15 @@ __attribute__((format(printf, 2, 0))) static void append(char text[DIAGNOSIS_TEX
 		memcpy(text + DIAGNOSIS_TEXT_SIZE - sizeof("..."), "...", sizeof("..."));
 }
 
-struct diagnosis_finding *finding_begin(struct diagnosis *to, const struct rule *rule,
-					const char *subject, ...)
+struct diagnosis_finding *finding_begin(struct findings *to, const char *subject, ...)
 {
+	const struct rule *rule = to->rule;
 	struct diagnosis_finding *finding;
 	va_list list;
 
-	if (to->n == DIAGNOSIS_MAX)
+	if (to->diagnosis->n == DIAGNOSIS_MAX)
 		return NULL;
-	finding = &to->findings[to->n++];
+	finding = &to->diagnosis->findings[to->diagnosis->n++];
 	*finding = (struct diagnosis_finding){
 		.rule = rule->name,
 		.severity = rule->severity,
