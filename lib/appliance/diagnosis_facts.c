@@ -83,7 +83,7 @@ static void take_group(struct diagnosis_group *to, struct facts_group *watch,
 	to->pid = hold->pid;
 	to->writer = writer_of(config, state);
 	to->idle_ns = steady_holds(&watch->idle, idle, now);
-	(void)steady_unchanged(&watch->rate, state->released, now);
+	steady_count(&watch->rate, state->released, now);
 	to->released = watch->rate.rate;
 	watch->released = state->released;
 }
@@ -147,18 +147,17 @@ static void take_times(struct facts_watch *watch, const struct appliance *applia
 	const struct plan *plan = appliance->plan;
 
 	for (unsigned i = 0; i < plan->n_roles; i++)
-		(void)steady_unchanged(&watch->role_busy[i],
-				       counter_read(&appliance->roles[i]->counters.busy_cycles),
-				       now);
+		steady_count(&watch->role_busy[i],
+			     counter_read(&appliance->roles[i]->counters.busy_cycles), now);
 	for (unsigned i = 0; i < plan->n_lcores; i++) {
 		const struct lcore *lcore = &appliance->lcores[i];
 		const uint64_t busy = counter_read(&lcore->counters.busy_cycles);
 
-		(void)steady_unchanged(&watch->lcore_busy[i], busy, now);
-		(void)steady_unchanged(&watch->lcore_time[i],
-				       busy + counter_read(&lcore->counters.idle_cycles) +
-					   counter_read(&lcore->counters.backpressured_cycles),
-				       now);
+		steady_count(&watch->lcore_busy[i], busy, now);
+		steady_count(&watch->lcore_time[i],
+			     busy + counter_read(&lcore->counters.idle_cycles) +
+				 counter_read(&lcore->counters.backpressured_cycles),
+			     now);
 	}
 }
 
@@ -235,7 +234,7 @@ static void take_ports(struct facts_watch *watch, const struct appliance *applia
 		if (settings->flow_control.mode != FLOW_CONTROL_OFF)
 			flow_control_priority_counters(&appliance->flow_controls[i],
 						       settings->flow_control.priority, &pauses);
-		(void)steady_unchanged(&watch->port_watch[i].paused, pauses.paused_ns, now);
+		steady_count(&watch->port_watch[i].paused, pauses.paused_ns, now);
 		*to = (struct diagnosis_port){
 			.name = settings->name,
 			.device = settings->device,

@@ -22,31 +22,24 @@ static inline uint64_t steady_holds(struct steady_condition *condition, bool hol
 	return holds ? now - condition->since + 1 : 0;
 }
 
-// For how long a counter has not changed, and its rate.
+// The rate of a counter.
 struct steady_counter {
-	uint64_t value, changed_at; // changed_at 0: it was not looked at yet
-	uint64_t rate_value, rate_at;
-	double rate; // per second, over the last window
+	uint64_t value, at; // at the begin of the window; at 0: it was not looked at yet
+	double rate;        // per second, over the last window
 };
 
 #define STEADY_WINDOW_NS UINT64_C(2000000000)
 
-static inline uint64_t steady_unchanged(struct steady_counter *counter, uint64_t value,
-					uint64_t now)
+static inline void steady_count(struct steady_counter *counter, uint64_t value, uint64_t now)
 {
-	if (counter->changed_at == 0)
-		*counter = (struct steady_counter){ value, now, value, now, 0 };
-	if (value != counter->value)
-		counter->changed_at = now;
+	if (counter->at == 0)
+		*counter = (struct steady_counter){ value, now, 0 };
+	if (now - counter->at < STEADY_WINDOW_NS)
+		return;
+	// A counter that has restarted from 0 has not grown.
+	counter->rate = value > counter->value
+			    ? (double)(value - counter->value) * 1e9 / (double)(now - counter->at)
+			    : 0;
 	counter->value = value;
-	if (now - counter->rate_at >= STEADY_WINDOW_NS) {
-		// A counter that has restarted from 0 has not grown.
-		counter->rate = value > counter->rate_value
-				    ? (double)(value - counter->rate_value) * 1e9 /
-					  (double)(now - counter->rate_at)
-				    : 0;
-		counter->rate_value = value;
-		counter->rate_at = now;
-	}
-	return now - counter->changed_at;
+	counter->at = now;
 }

@@ -23,15 +23,18 @@ static void condition__lasts_from_the_look_that_found_it(void **state)
 	assert_int_equal(steady_holds(&condition, true, 10 * SECOND), 1);
 }
 
-static void counter__tells_since_when_it_stands_still(void **state)
+static void counter__has_no_rate_before_a_window_ends(void **state)
 {
 	struct steady_counter counter = { 0 };
 
 	(void)state;
-	assert_int_equal(steady_unchanged(&counter, 7, 1 * SECOND), 0);
-	assert_int_equal(steady_unchanged(&counter, 7, 2 * SECOND), SECOND);
-	assert_int_equal(steady_unchanged(&counter, 8, 3 * SECOND), 0);
-	assert_int_equal(steady_unchanged(&counter, 8, 5 * SECOND), 2 * SECOND);
+	steady_count(&counter, 7, 1 * SECOND);
+	steady_count(&counter, 8, 2 * SECOND);
+	assert_int_equal(counter.rate, 0);
+	steady_count(&counter, 11, 3 * SECOND);
+	assert_int_equal(counter.rate, 2);
+	steady_count(&counter, 20, 4 * SECOND);
+	assert_int_equal(counter.rate, 2);
 }
 
 static void counter__has_the_rate_of_a_window(void **state)
@@ -40,11 +43,11 @@ static void counter__has_the_rate_of_a_window(void **state)
 
 	(void)state;
 	for (unsigned i = 1; i <= 5; i++)
-		(void)steady_unchanged(&counter, 100 * i, i * SECOND);
+		steady_count(&counter, 100 * i, i * SECOND);
 	assert_int_equal(counter.rate, 100);
 	// Another run: the counter begins anew.
 	for (unsigned i = 6; i <= 8; i++)
-		(void)steady_unchanged(&counter, 0, i * SECOND);
+		steady_count(&counter, 0, i * SECOND);
 	assert_int_equal(counter.rate, 0);
 }
 
@@ -52,7 +55,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(condition__lasts_from_the_look_that_found_it),
-		cmocka_unit_test(counter__tells_since_when_it_stands_still),
+		cmocka_unit_test(counter__has_no_rate_before_a_window_ends),
 		cmocka_unit_test(counter__has_the_rate_of_a_window),
 	};
 
