@@ -10,7 +10,6 @@
 #include "rx/rx_role.h"
 #include "store/port_store.h"
 #include "tx/pcap_role.h"
-#include "tx/source_role.h"
 
 #define ADD(to, from) add(to, from, sizeof(*(to)))
 

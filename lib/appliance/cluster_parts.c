@@ -3,7 +3,6 @@
 //
 // The parts that only a node of a cluster has: the control role, the readouts, and their links and
 // mailboxes.
-#include <stdio.h>
 #include <string.h>
 
 #include <rte_errno.h>

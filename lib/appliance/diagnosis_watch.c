@@ -34,7 +34,6 @@ struct diagnosis_watch {
 	struct held held[DIAGNOSIS_MAX];
 	unsigned n_held;
 	struct logged logged[LOGGED_MOST];
-	unsigned n_logged;
 	struct diagnosis at_end, final;
 	struct seqlock lock;
 	struct diagnosis shown;

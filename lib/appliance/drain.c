@@ -4,9 +4,6 @@
 // Watching a running appliance and ending its run in order.
 #include "appliance/appliance.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include <rte_cycles.h>
 #include <rte_launch.h>
 

@@ -3,7 +3,6 @@
 //
 // The keys of a node of a system: its key file, which is read again when it changes, and the log
 // of the frames of other nodes that are refused, for their key or for their version.
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

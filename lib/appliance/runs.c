@@ -13,7 +13,6 @@
 
 #include "appliance/diagnosis_watch.h"
 #include "appliance/parts.h"
-#include "store/port_store.h"
 #include "store/ring_store.h"
 
 #define EMPTY_MS 500u // longest time in which ports return the packets that point to blocks

@@ -6,9 +6,7 @@
 
 #include <numa.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_launch.h>
 #include <rte_malloc.h>

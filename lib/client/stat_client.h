@@ -9,7 +9,6 @@
 // the client, 5 s unless it was opened with another one.
 #pragma once
 
-#include <stddef.h>
 #include <sys/types.h>
 
 #define STAT_CLIENT_ERROR_SIZE   384

@@ -4,9 +4,7 @@
 // Creation of the manager, dispatch of records, poll and views.
 #include "cluster/manager_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void manager_send(struct cluster_manager *manager, unsigned node, const void *record, size_t size)
 {

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PERMIT_MARGIN 16u // part of the heartbeat timeout
 

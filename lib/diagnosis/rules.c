@@ -2,8 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include "diagnosis/rules.h"
 
-#include <stddef.h>
-
 // Causes come before their consequences: ports and nodes that are cut off, sources that differ from
 // the configuration, groups that hold slots, slow roles, and the losses because of them.
 const struct rule rules[] = {

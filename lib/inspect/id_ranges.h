@@ -6,7 +6,6 @@
 // proportion to the logarithm of the number of ranges, in whatever order the ids come.
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct id_range {

@@ -3,7 +3,6 @@
 //
 // Captures: segments in UDP datagrams or in frames of their own EtherType.
 
-#include <inttypes.h>
 #include <pcap/pcap.h>
 
 #include "inspect/inspect_internal.h"

@@ -7,7 +7,6 @@
 // other nodes, which take the file for that reason. Where the manager is elected, nobody else is
 // elected with the file yet: a node takes it as soon as it hears another one that has it.
 #include <stdio.h>
-#include <string.h>
 
 #include "node/control_internal.h"
 

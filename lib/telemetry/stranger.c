@@ -6,7 +6,6 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "rx/rx_role.h"
 #include "rx/strangers.h"

@@ -4,7 +4,6 @@
 // Nodes side by side, the history in large, and the help.
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "top/draw.h"
 #include "top/numbers.h"

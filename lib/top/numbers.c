@@ -3,7 +3,6 @@
 #include "top/numbers.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
