@@ -342,20 +342,22 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.packets = generator_packets(appliance, plan),
 		.sources = &appliance->sources,
 		.builders = builders,
-		.n_builders = config->cluster.n_builders,
-		.n_nodes = config->cluster.n_nodes,
-		.rank = cluster_readouts_below(&config->cluster, config->cluster.self),
-		.n_senders = cluster_readouts_below(&config->cluster, config->cluster.n_nodes),
-		.is_static = manager->sched.mode == SCHED_STATIC,
-		.source_buffer = manager->source_buffer,
-		.is_random = manager->sched.shaping == SCHED_RANDOM_ORDER,
-		.order_seed = manager->sched.seed,
-		.barrier = config_phase_barrier(config),
-		.windows = config_shift_windows(config),
-		.pace = config_readout_pace(config),
-		.events = generator->events,
-		.rate = generator->rate,
-		.spill = config_production(generator),
+		.logic = {
+			.n_builders = config->cluster.n_builders,
+			.n_nodes = config->cluster.n_nodes,
+			.rank = cluster_readouts_below(&config->cluster, config->cluster.self),
+			.n_senders = cluster_readouts_below(&config->cluster, config->cluster.n_nodes),
+			.is_static = manager->sched.mode == SCHED_STATIC,
+			.source_buffer = manager->source_buffer,
+			.is_random = manager->sched.shaping == SCHED_RANDOM_ORDER,
+			.seed = manager->sched.seed,
+			.barrier = config_phase_barrier(config),
+			.windows = config_shift_windows(config),
+			.pace = config_readout_pace(config),
+			.events = generator->events,
+			.rate = generator->rate,
+			.spill = config_production(generator),
+		},
 		.faults = &generator->faults,
 		.bundles = appliance->generator_pools[plan->object][2],
 		.seed = generator->seed,
@@ -371,7 +373,7 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.numa_node = port->numa_node,
 	};
 
-	parameters.pace.n_sources = appliance->stores[plan->object]->n_sources;
+	parameters.logic.pace.n_sources = appliance->stores[plan->object]->n_sources;
 	parameters.packets.address = self->address;
 	parameters.packets.udp_ports = 1; // each builder has a UDP port of its own
 	parameters.packets.dscp = manager->data_dscp;

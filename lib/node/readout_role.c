@@ -111,40 +111,17 @@ static bool make_roce(struct readout_role *readout)
 	return readout->roce != NULL;
 }
 
-static struct readout_logic_parameters logic_parameters(struct readout_role *readout)
-{
-	const struct readout_parameters *p = &readout->parameters;
-	struct readout_logic_parameters parameters = {
-		.store = p->packets.store,
-		.n_builders = p->n_builders,
-		.n_nodes = p->n_nodes,
-		.rank = p->rank,
-		.n_senders = p->n_senders,
-		.is_static = p->is_static,
-		.source_buffer = p->source_buffer,
-		.is_random = p->is_random,
-		.seed = p->order_seed,
-		.barrier = p->barrier,
-		.windows = p->windows,
-		.pace = p->pace,
-		.events = p->events,
-		.rate = p->rate,
-		.spill = p->spill,
-		.segment_size = readout->packets.segment_size,
-		.overhead = readout->packets.headers_size + readout->frame_overhead,
-		.ticks_per_second = rte_get_tsc_hz(),
-		.output = &readout->output,
-		.context = readout,
-	};
-
-	parameters.pace.mtu = p->packets.mtu;
-	return parameters;
-}
-
 static bool make_logic(struct readout_role *readout)
 {
-	const struct readout_logic_parameters parameters = logic_parameters(readout);
+	struct readout_logic_parameters parameters = readout->parameters.logic;
 
+	parameters.store = readout->parameters.packets.store;
+	parameters.pace.mtu = readout->parameters.packets.mtu;
+	parameters.segment_size = readout->packets.segment_size;
+	parameters.overhead = readout->packets.headers_size + readout->frame_overhead;
+	parameters.ticks_per_second = rte_get_tsc_hz();
+	parameters.output = &readout->output;
+	parameters.context = readout;
 	readout->output = readout_packets;
 	if (readout->roce != NULL)
 		readout->output.messages = &readout_roce_messages;
@@ -160,12 +137,13 @@ static bool copy_tables(struct readout_role *readout)
 {
 	const struct readout_parameters *p = &readout->parameters;
 	const struct block_store *store = p->packets.store;
+	const size_t size = p->logic.n_builders * sizeof(*readout->builders);
 
 	readout->indices = rte_malloc("readout", store->n_sources * sizeof(*readout->indices), 0);
-	readout->builders = rte_malloc("readout", p->n_builders * sizeof(*readout->builders), 0);
+	readout->builders = rte_malloc("readout", size, 0);
 	if (readout->indices == NULL || readout->builders == NULL)
 		return false;
-	memcpy(readout->builders, p->builders, p->n_builders * sizeof(*readout->builders));
+	memcpy(readout->builders, p->builders, size);
 	for (unsigned i = 0; i < store->n_sources; i++)
 		readout->indices[i] = p->sources->index[store->ids[i]];
 	return true;

@@ -10,7 +10,6 @@
 // the same order and at the same rate.
 #pragma once
 
-#include "base/production.h"
 #include "packet/mailbox.h"
 #include "packet/neighbours.h"
 #include "packet/source_table.h"
@@ -35,22 +34,11 @@ struct readout_parameters {
 	const char *name;
 	struct block_packets_parameters packets;
 	const struct source_table *sources;
-	const struct readout_builder *builders; // [n_builders], by number in the system; copied
-	unsigned n_builders;
-	unsigned n_nodes;   // of the system
-	uint32_t rank;      // of this node among the nodes that have generators
-	uint32_t n_senders; // number of these nodes
-	bool is_static;     // nobody grants
-	uint32_t source_buffer;
-	bool is_random;                       // the order of sending in a round
-	uint64_t order_seed;                  // of that order
-	struct phase_gate_parameters barrier; // ticks_per_second is filled in
-	// Of a timed shift: send_ns 0: none; rank and ticks_per_second are filled in.
-	struct shift_windows_parameters windows;
-	struct readout_pace_parameters pace; // n_builders, mtu and ticks_per_second are filled in
-	uint64_t events;                     // to send; 0: no end
-	double rate;                         // events/s that are produced; 0: no limit
-	struct production_spill spill;       // instead of the rate
+	// By number in the system, logic.n_builders of them; copied.
+	const struct readout_builder *builders;
+	// store, pace.mtu, segment_size, overhead, ticks_per_second, output and context are filled
+	// in.
+	struct readout_logic_parameters logic;
 	const struct faults *faults;
 	struct rte_mempool *bundles; // mbufs with bundles_buffer_size() bytes; NULL: no bundles
 	uint64_t seed;               // of the faults
