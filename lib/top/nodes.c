@@ -34,9 +34,7 @@ static const struct node_column {
 
 bool draw_is_bad(const cJSON *finding)
 {
-	const cJSON *severity = cJSON_GetObjectItemCaseSensitive(finding, "severity");
-
-	return cJSON_IsNumber(severity) && severity->valuedouble >= 2;
+	return sample_number(finding, "severity") >= 2;
 }
 
 double draw_last(const struct model_node *node, enum model_plot plot)

@@ -206,35 +206,21 @@ static bool draw_manager(struct grid *grid, const struct model_node *node, unsig
 	return true;
 }
 
-static double number(const cJSON *object, const char *key)
-{
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
-}
-
-static const char *word(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-
-	return text != NULL ? text : "";
-}
-
 // Which node is the event manager, and who can take over; false if it is not elected.
 static bool draw_office(struct grid *grid, const struct model_node *node, unsigned row)
 {
 	const cJSON *own = sample_own_node(&node->now);
-	const double votes = number(own, "votes");
-	const char *standby = word(own, "standby");
+	const double votes = sample_number(own, "votes");
+	const char *standby = sample_key(own, "standby");
 	unsigned at;
 
-	if (!(number(own, "manager_epoch") > 0))
+	if (!(sample_number(own, "manager_epoch") > 0))
 		return false;
 	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, "office");
-	at = grid_text(grid, row, LABEL, 32, GRID_BOLD, word(own, "manager"));
+	at = grid_text(grid, row, LABEL, 32, GRID_BOLD, sample_key(own, "manager"));
 	at = at < PLOT_AT - 2 ? PLOT_AT - 2 : at;
-	at = pair_number(grid, row, at, "since", numbers_time, 1e9 * number(own, "office_seconds"),
-			 GRID_PLAIN);
+	at = pair_number(grid, row, at, "since", numbers_time,
+			 1e9 * sample_number(own, "office_seconds"), GRID_PLAIN);
 	at = pair(grid, row, at, standby[0] != '\0' ? "standby" : "!standby",
 		  standby[0] != '\0' ? standby : "none", alarm(node, standby[0] == '\0'));
 	if (votes > 0)
@@ -331,7 +317,7 @@ static void draw_panel(struct grid *grid, const struct view *view, const struct 
 	const struct table *table = &tables[panel->group];
 	struct table_order order = { .column = -1, .filter = view->filter };
 	unsigned n, shown = panel->given - 1;
-	struct table_line *lines = table_lines(table, node, panel->group, &order, &n);
+	struct table_line *lines = table_lines(node, panel->group, &order, &n);
 	char more[24];
 
 	if (lines == NULL)

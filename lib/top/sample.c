@@ -26,7 +26,7 @@ static const struct {
 	[SAMPLE_ROCE] = { "roce", "name" },          [SAMPLE_STEPS] = { "step", "name" },
 };
 
-static double number(const cJSON *object, const char *key)
+double sample_number(const cJSON *object, const char *key)
 {
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
 
@@ -98,9 +98,7 @@ const cJSON *sample_own_node(const struct sample *sample)
 	cJSON_ArrayForEach(node,
 			   cJSON_GetObjectItemCaseSensitive(sample->reading->snapshot, "control"))
 	{
-		const cJSON *self = cJSON_GetObjectItemCaseSensitive(node, "self");
-
-		if (cJSON_IsNumber(self) && self->valuedouble > 0)
+		if (sample_number(node, "self") > 0)
 			return node;
 	}
 	return NULL;
@@ -190,7 +188,7 @@ static void describe_port(struct sample_item *item, const cJSON *snapshot)
 static void describe(struct sample_item *item, enum sample_group group, const cJSON *snapshot)
 {
 	const cJSON *object = item->object;
-	double id = number(object, groups[group].name);
+	double id = sample_number(object, groups[group].name);
 	uint16_t source = id >= 0 && id <= UINT16_MAX ? (uint16_t)id : 0;
 	const char *note = "";
 
@@ -216,15 +214,15 @@ static void describe(struct sample_item *item, enum sample_group group, const cJ
 		describe_port(item, snapshot);
 		return;
 	case SAMPLE_GENERATORS:
-		note = number(object, "finished") == 1 ? "finished" : "sending";
+		note = sample_number(object, "finished") == 1 ? "finished" : "sending";
 		break;
 	case SAMPLE_STEPS:
 		note = sample_key(object, "since");
 		break;
 	case SAMPLE_CREDITS:
-		note = number(object, "excluded") > 0     ? "excluded"
-		       : number(object, "registered") > 0 ? "present"
-							  : "missing";
+		note = sample_number(object, "excluded") > 0     ? "excluded"
+		       : sample_number(object, "registered") > 0 ? "present"
+								 : "missing";
 		break;
 	default:
 		break;

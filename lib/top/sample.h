@@ -63,8 +63,9 @@ void sample_free(struct sample *sample);
 // A text of the snapshot's part `part`, or of the first item of a group; "" if there is none.
 const char *sample_text(const struct sample *sample, const char *part, const char *key);
 
-// A text of an object; "" if there is none.
+// A text of an object, "" if there is none; and a number, NAN if there is none.
 const char *sample_key(const cJSON *object, const char *key);
+double sample_number(const cJSON *object, const char *key);
 
 // What telemetry says of this node in its control protocol; NULL: it is no node of a system.
 const cJSON *sample_own_node(const struct sample *sample);

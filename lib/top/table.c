@@ -147,13 +147,12 @@ static struct table_line line_of(const struct model_node *node, enum sample_grou
 	};
 }
 
-bool table_has_losses(const struct table *table, const struct model_node *node,
-		      enum sample_group group)
+bool table_has_losses(const struct model_node *node, enum sample_group group)
 {
 	for (unsigned i = 0; i < node->now.groups[group].n; i++) {
 		const struct table_line line = line_of(node, group, i);
 
-		if (judge(table, &line) == TABLE_LOST)
+		if (judge(&tables[group], &line) == TABLE_LOST)
 			return true;
 	}
 	return false;
@@ -171,10 +170,10 @@ static double find_largest(const struct table *table, const struct table_line *l
 	return largest;
 }
 
-struct table_line *table_lines(const struct table *table, const struct model_node *node,
-			       enum sample_group group, const struct table_order *order,
-			       unsigned *n)
+struct table_line *table_lines(const struct model_node *node, enum sample_group group,
+			       const struct table_order *order, unsigned *n)
 {
+	const struct table *table = &tables[group];
 	const struct sample_list *list = &node->now.groups[group];
 	struct table_line *lines = calloc(list->n + 1u, sizeof(*lines));
 	struct table_order by = *order;

@@ -94,13 +94,11 @@ struct table_order {
 };
 
 // Lines of a node's group, sorted and filtered, to be freed by the caller; NULL if memory ran out.
-struct table_line *table_lines(const struct table *table, const struct model_node *node,
-			       enum sample_group group, const struct table_order *order,
-			       unsigned *n);
+struct table_line *table_lines(const struct model_node *node, enum sample_group group,
+			       const struct table_order *order, unsigned *n);
 
 // Whether a rule of TABLE_LOST applies to an item of the group.
-bool table_has_losses(const struct table *table, const struct model_node *node,
-		      enum sample_group group);
+bool table_has_losses(const struct model_node *node, enum sample_group group);
 
 // Draws the heading and the lines from number `first` on into rows `row` to row + height - 1.
 // faded: the values are old.

@@ -138,7 +138,7 @@ static void draw_alerts(struct grid *grid, const struct model_node *node, unsign
 	size_t used = 0;
 
 	for (unsigned group = 0; group < SAMPLE_N_GROUPS; group++)
-		if (table_has_losses(&tables[group], node, (enum sample_group)group))
+		if (table_has_losses(node, (enum sample_group)group))
 			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s",
 						 tables[group].name);
 	if (used > 0 && column + used + 2 < grid->columns) {
@@ -180,15 +180,13 @@ static void draw_group(struct grid *grid, const struct view *view, const struct 
 {
 	enum sample_group group = (enum sample_group)(view->section - VIEW_GROUPS);
 	const struct table *table = draw_table(view->section);
-	struct table_order order = {
-		.column = view->order[view->section].column,
-		.reverse = view->order[view->section].reverse,
-		.filter = view->filter,
-	};
+	struct table_order order = view->order[view->section];
+	struct table_line *lines;
 	char title[96];
 	unsigned n, first;
-	struct table_line *lines = table_lines(table, node, group, &order, &n);
 
+	order.filter = view->filter;
+	lines = table_lines(node, group, &order, &n);
 	if (lines == NULL || height < 2)
 		goto end;
 	snprintf(title, sizeof(title), "%s: %u, sorted by %s%s", table->name, n,

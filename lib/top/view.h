@@ -37,10 +37,7 @@ struct view {
 	unsigned section;
 	unsigned node; // index of the shown node
 	unsigned scroll;
-	struct {
-		int column; // to sort by; -1: the worst first
-		bool reverse;
-	} order[VIEW_N_SECTIONS];
+	struct table_order order[VIEW_N_SECTIONS]; // without the filter
 	char filter[VIEW_FILTER_SIZE];
 	bool typing; // keys are characters of the filter
 	bool help;
