@@ -71,7 +71,7 @@ void history_add(struct history *history, struct reading *reading)
 
 	sample->time_ms = reading->time_ms;
 	for (size_t i = 0; i < N_KEYS; i++)
-		sample->values[i] = reading_number(reading, "summary", keys[i]);
+		sample->values[i] = reading_number(reading, keys[i]);
 	for (size_t i = 0; i < N_WINDOWS; i++)
 		sample->values[N_KEYS + i] =
 		    comparable ? latency_window_quantile(history->latest, reading,

@@ -31,10 +31,10 @@ void reading_unref(struct reading *reading)
 	free(reading);
 }
 
-double reading_number(const struct reading *reading, const char *part, const char *key)
+double reading_number(const struct reading *reading, const char *key)
 {
-	const cJSON *object = cJSON_GetObjectItemCaseSensitive(reading->snapshot, part);
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+	const cJSON *summary = cJSON_GetObjectItemCaseSensitive(reading->snapshot, "summary");
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(summary, key);
 
 	return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
 }
@@ -43,8 +43,8 @@ bool reading_follows(const struct reading *now, const struct reading *before)
 {
 	// A number that the appliance does not report cannot distinguish two runs.
 	return before != NULL && now->pid == before->pid && now->time_ms > before->time_ms &&
-	       !islessgreater(reading_number(now, "summary", "run_number"),
-			      reading_number(before, "summary", "run_number")) &&
-	       !isless(reading_number(now, "summary", "uptime_seconds"),
-		       reading_number(before, "summary", "uptime_seconds"));
+	       !islessgreater(reading_number(now, "run_number"),
+			      reading_number(before, "run_number")) &&
+	       !isless(reading_number(now, "uptime_seconds"),
+		       reading_number(before, "uptime_seconds"));
 }

@@ -24,8 +24,8 @@ struct reading *reading_make(cJSON *snapshot, double time_ms, pid_t pid);
 struct reading *reading_ref(struct reading *reading);
 void reading_unref(struct reading *reading); // NULL is ignored
 
-// A number of the part "summary" or "info"; NAN if the snapshot has none of this name.
-double reading_number(const struct reading *reading, const char *part, const char *key);
+// A number of the part "summary"; NAN if the snapshot has none of this name.
+double reading_number(const struct reading *reading, const char *key);
 
 // Whether counters of the two readings can be compared: `now` is later, and both are of one run.
 bool reading_follows(const struct reading *now, const struct reading *before);

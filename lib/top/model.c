@@ -67,14 +67,14 @@ double model_seconds(const struct model_node *node)
 
 double model_value(const struct model_node *node, const char *key)
 {
-	return node->has_now ? reading_number(node->now.reading, "summary", key) : (double)NAN;
+	return node->has_now ? reading_number(node->now.reading, key) : (double)NAN;
 }
 
 double model_rate(const struct model_node *node, const char *key)
 {
 	if (!node->has_before)
 		return (double)NAN;
-	return (model_value(node, key) - reading_number(node->before.reading, "summary", key)) /
+	return (model_value(node, key) - reading_number(node->before.reading, key)) /
 	       model_seconds(node);
 }
 
