@@ -324,9 +324,8 @@ static struct facts_loss sum_losses(struct facts_watch *watch, const struct appl
 
 static const char *cause_name(unsigned cause)
 {
-	return cause < PACKET_N_CAUSES
-		   ? packet_cause_name((enum packet_cause)cause)
-		   : segment_cause_name((enum segment_cause)(cause - PACKET_N_CAUSES));
+	return cause < PACKET_N_CAUSES ? packet_cause_name(cause)
+				       : segment_cause_name(cause - PACKET_N_CAUSES);
 }
 
 static void set_losses(struct diagnosis_facts *facts, const struct facts_loss *now,

@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "packet/causes.h"
 
-const char *packet_cause_name(enum packet_cause cause)
+const char *packet_cause_name(unsigned cause)
 {
 	static const char *const names[PACKET_N_CAUSES] = {
 		[PACKET_MALFORMED_FRAME] = "malformed_frame", [PACKET_IP_CHECKSUM] = "ip_checksum",
@@ -14,7 +14,7 @@ const char *packet_cause_name(enum packet_cause cause)
 	return cause < PACKET_N_CAUSES ? names[cause] : "unknown";
 }
 
-const char *segment_cause_name(enum segment_cause cause)
+const char *segment_cause_name(unsigned cause)
 {
 	static const char *const names[SEGMENT_N_CAUSES] = {
 		[SEGMENT_MALFORMED] = "malformed_segment",

@@ -50,5 +50,5 @@ enum segment_cause {
 };
 
 // "malformed_frame", ..., "reorder_limit": lower case with underscores. Never NULL.
-const char *packet_cause_name(enum packet_cause cause);
-const char *segment_cause_name(enum segment_cause cause);
+const char *packet_cause_name(unsigned cause);
+const char *segment_cause_name(unsigned cause);

@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "roce/queue_pair.h"
 
-const char *qp_drop_name(enum qp_drop drop)
+const char *qp_drop_name(unsigned drop)
 {
 	static const char *const names[QP_N_DROPS] = {
 		[QP_DROP_STATE] = "state",
@@ -24,7 +24,7 @@ const char *qp_drop_name(enum qp_drop drop)
 		[QP_DROP_RESPONSE] = "response",
 	};
 
-	return (unsigned)drop < QP_N_DROPS ? names[drop] : "unknown";
+	return drop < QP_N_DROPS ? names[drop] : "unknown";
 }
 
 const char *qp_cause_name(enum qp_cause cause)

@@ -91,7 +91,7 @@ enum qp_drop {
 
 // Names for telemetry: "state", "service", ..., and for causes "sent_invalid", ... "unknown" for a
 // value outside the enum. Never NULL.
-const char *qp_drop_name(enum qp_drop drop);
+const char *qp_drop_name(unsigned drop);
 const char *qp_cause_name(enum qp_cause cause);
 
 enum qp_nak {

@@ -24,18 +24,8 @@ const struct metric_quantile metric_quantiles[] = {
 	{ "p50_ns", 0.5 }, { "p99_ns", 0.99 }, { "p999_ns", 0.999 }, { "max_ns", 1 }, { 0 },
 };
 
-static const char *packet_cause(unsigned cause)
-{
-	return packet_cause_name(cause);
-}
-
-static const char *segment_cause(unsigned cause)
-{
-	return segment_cause_name(cause);
-}
-
-const struct metric_causes metric_packet_causes = { PACKET_N_CAUSES, packet_cause };
-const struct metric_causes metric_segment_causes = { SEGMENT_N_CAUSES, segment_cause };
+const struct metric_causes metric_packet_causes = { PACKET_N_CAUSES, packet_cause_name };
+const struct metric_causes metric_segment_causes = { SEGMENT_N_CAUSES, segment_cause_name };
 
 bool metric_is_info(const struct metric *metric)
 {

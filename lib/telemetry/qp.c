@@ -30,13 +30,8 @@ static const char *name_of_nak(unsigned nak)
 	return names[nak];
 }
 
-static const char *name_of_drop(unsigned drop)
-{
-	return qp_drop_name((enum qp_drop)drop);
-}
-
 const struct metric_causes metric_naks = { QP_N_NAKS, name_of_nak };
-const struct metric_causes metric_qp_drops = { QP_N_DROPS, name_of_drop };
+const struct metric_causes metric_qp_drops = { QP_N_DROPS, qp_drop_name };
 
 static const char *const state_words[] = { "free", "open", "ready", "error", NULL };
 

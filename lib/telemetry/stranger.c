@@ -58,7 +58,7 @@ static void fill(struct stranger_view *view, const struct role *role)
 			 (unsigned)(uint16_t)view->stranger.source);
 	view->name = view->name_text;
 	view->source = view->source_text;
-	view->cause = segment_cause_name((enum segment_cause)view->stranger.cause);
+	view->cause = segment_cause_name(view->stranger.cause);
 	view->udp_port = origin_port(origin);
 	view->vlan = origin->key >> ORIGIN_VLAN_SHIFT & 0xFFF;
 }

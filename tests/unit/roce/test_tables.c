@@ -232,7 +232,7 @@ static void names__of_everything(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < QP_N_DROPS; i++)
-		assert_string_not_equal(qp_drop_name((enum qp_drop)i), "unknown");
+		assert_string_not_equal(qp_drop_name(i), "unknown");
 	for (unsigned i = 0; i < QP_N_CAUSES; i++)
 		assert_string_not_equal(qp_cause_name((enum qp_cause)i), "unknown");
 	assert_string_equal(qp_drop_name(QP_N_DROPS), "unknown");
