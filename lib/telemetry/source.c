@@ -4,35 +4,27 @@
 
 #include "appliance/account.h"
 
-struct source_view {
-	uint64_t id;
-	struct account_source source;
-};
-
 static const struct metric source_metrics[] = {
-	NUMBER("id", source_view, id, "id of the source"),
-	COUNTER("segments_received", source_view, source.segments, "segments recognised by rx"),
-	COUNTER("segments_placed", source_view, source.built.placed,
-		"segments copied to their slot"),
-	COUNTER("segments_placed_bytes", source_view, source.built.placed_bytes,
+	NUMBER("id", account_source, id, "id of the source"),
+	COUNTER("segments_received", account_source, segments, "segments recognised by rx"),
+	COUNTER("segments_placed", account_source, built.placed, "segments copied to their slot"),
+	COUNTER("segments_placed_bytes", account_source, built.placed_bytes,
 		"payload of the segments copied to their slot"),
-	CAUSES("segment_drop", source_view, source.built.drops, metric_segment_causes,
+	CAUSES("segment_drop", account_source, built.drops, metric_segment_causes,
 	       "segments dropped, by cause"),
-	COUNTER("blocks_whole", source_view, source.built.blocks,
-		"blocks (MFPs) that arrived whole"),
-	COUNTER("blocks_malformed", source_view, source.built.malformed,
+	COUNTER("blocks_whole", account_source, built.blocks, "blocks (MFPs) that arrived whole"),
+	COUNTER("blocks_malformed", account_source, built.malformed,
 		"whole blocks that are not a valid MFP"),
-	COUNTER("blocks_missing", source_view, source.built.missing,
+	COUNTER("blocks_missing", account_source, built.missing,
 		"events closed without a whole block of the source"),
 	{ 0 },
 };
 
 static void view_source(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
-	static _Thread_local struct source_view view;
+	static _Thread_local struct account_source view;
 
-	account_take_source(appliance, index, &view.source);
-	view.id = appliance->sources.ids[index];
+	account_take_source(appliance, index, &view);
 	bases[0] = &view;
 }
 
