@@ -194,5 +194,9 @@ double appliance_seconds(const struct appliance *appliance);
 // Whether an event manager grants the events of this configuration.
 bool cluster_grants(const struct config *config);
 
+// The role of this kind for object number `object` of the configuration; NULL if there is none.
+struct role *appliance_role(const struct appliance *appliance, enum config_role_kind kind,
+			    unsigned object);
+
 // The appliance's control role; NULL where there is no cluster.
 struct role *appliance_control(const struct appliance *appliance);

@@ -19,9 +19,7 @@ bool cluster_grants(const struct config *config)
 
 struct role *appliance_control(const struct appliance *appliance)
 {
-	unsigned control = plan_role_of(appliance->plan, CONFIG_ROLE_CONTROL, 0);
-
-	return control != PLAN_NONE ? appliance->roles[control] : NULL;
+	return appliance_role(appliance, CONFIG_ROLE_CONTROL, 0);
 }
 
 static int make_mail(struct mailbox mail[2], uint32_t depth, int node, char *error)

@@ -15,9 +15,9 @@
 #define SILENT_NS       (2 * SECOND_NS) // that a source is behind the others
 #define NO_SUCH_PROCESS '?'
 
-static const struct role *builder_of(const struct appliance *appliance, unsigned index)
+static const struct assembly *assembly_of(const struct appliance *appliance, unsigned index)
 {
-	return appliance->roles[plan_role_of(appliance->plan, CONFIG_ROLE_BUILDER, index)];
+	return builder_role_assembly(appliance_role(appliance, CONFIG_ROLE_BUILDER, index));
 }
 
 // --- slots and who holds them --------------------------------------------------------------------
@@ -108,7 +108,7 @@ static bool has_to_look(const struct appliance *appliance, unsigned index, bool 
 static void take_builder(struct facts_watch *watch, const struct appliance *appliance,
 			 unsigned index, uint64_t now)
 {
-	const struct role *role = builder_of(appliance, index);
+	const struct role *role = appliance_role(appliance, CONFIG_ROLE_BUILDER, index);
 	const struct assembly *assembly = builder_role_assembly(role);
 	const struct evring *ring = appliance->rings[index];
 	const uint32_t slots = evring_slots(ring);
@@ -206,13 +206,12 @@ static void take_links(struct facts_watch *watch, const struct appliance *applia
 static void take_writers(struct facts_watch *watch, const struct appliance *appliance, uint64_t now)
 {
 	for (unsigned i = 0; i < appliance->config->n_writers; i++) {
-		const unsigned role = plan_role_of(appliance->plan, CONFIG_ROLE_WRITER, i);
-		const struct writer_counters *counters =
-		    writer_role_counters(appliance->roles[role]);
+		const struct role *role = appliance_role(appliance, CONFIG_ROLE_WRITER, i);
+		const struct writer_counters *counters = writer_role_counters(role);
 		const uint64_t error = counter_read(&counters->paused);
 
 		watch->writers[i] = (struct diagnosis_writer){
-			.role = appliance->roles[role]->name,
+			.role = role->name,
 			.directory = appliance->config->writers[i].directory,
 			.paused_ns = steady_holds(&watch->writer_paused[i], error != 0, now),
 			.error = (int)error,
@@ -249,9 +248,8 @@ static void take_differences(struct facts_watch *watch, const struct appliance *
 {
 	watch->facts.n_differences = 0;
 	for (unsigned b = 0; b < appliance->config->n_builders; b++) {
-		const struct assembly *assembly = builder_role_assembly(builder_of(appliance, b));
 		const struct source_difference *list;
-		const uint32_t n = assembly_differences(assembly, &list);
+		const uint32_t n = assembly_differences(assembly_of(appliance, b), &list);
 
 		for (uint32_t i = 0; i < n && watch->facts.n_differences < FACTS_DIFFERENCES; i++) {
 			struct diagnosis_difference *to =
@@ -269,9 +267,8 @@ static uint64_t segments_of(const struct appliance *appliance, unsigned source)
 	uint64_t segments = 0;
 
 	for (unsigned b = 0; b < appliance->config->n_builders; b++)
-		segments += counter_read(&assembly_source_counters(builder_role_assembly(
-		    builder_of(appliance, b)))[source]
-					      .segments);
+		segments += counter_read(
+		    &assembly_source_counters(assembly_of(appliance, b))[source].segments);
 	return segments;
 }
 

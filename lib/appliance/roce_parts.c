@@ -27,9 +27,8 @@
 static struct roce_slots_state ask_builder(void *context, unsigned builder)
 {
 	const struct appliance *appliance = context;
-	const struct role *role =
-	    appliance->roles[plan_role_of(appliance->plan, CONFIG_ROLE_BUILDER, builder)];
-	const struct assembly *assembly = builder_role_assembly(role);
+	const struct assembly *assembly =
+	    builder_role_assembly(appliance_role(appliance, CONFIG_ROLE_BUILDER, builder));
 	struct roce_slots_state told;
 
 	// A builder takes a slot before it counts the event, so the counter is read first.

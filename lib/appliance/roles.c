@@ -16,6 +16,14 @@
 
 #define QUIET_NS 50000000u // time without packets after which a port counts as drained
 
+struct role *appliance_role(const struct appliance *appliance, enum config_role_kind kind,
+			    unsigned object)
+{
+	unsigned index = plan_role_of(appliance->plan, kind, object);
+
+	return index != PLAN_NONE ? appliance->roles[index] : NULL;
+}
+
 static struct rx_addresses addresses_of(const struct port *port)
 {
 	struct rx_addresses addresses = {

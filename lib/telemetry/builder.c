@@ -75,7 +75,7 @@ const struct metric metric_consumers[] = {
 static void view_builder(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct builder_view view;
-	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_BUILDER, index);
+	const struct role *role = appliance_role(appliance, CONFIG_ROLE_BUILDER, index);
 	const struct assembly *assembly = builder_role_assembly(role);
 	const struct evring *ring = appliance->rings[index];
 

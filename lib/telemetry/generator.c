@@ -66,7 +66,7 @@ static void view_generator(const struct appliance *appliance, unsigned index, te
 	};
 	static _Thread_local struct generator_view view;
 	const struct config_generator *generator = &appliance->config->generators[index];
-	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, index);
+	const struct role *role = appliance_role(appliance, CONFIG_ROLE_SOURCE, index);
 	bool pcap = generator->kind == GENERATOR_PCAP;
 
 	view = (struct generator_view){

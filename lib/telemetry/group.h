@@ -142,13 +142,6 @@ extern const struct telemetry_other telemetry_others[];
 void telemetry_answer_diagnosis(const struct appliance *appliance, const char *parameters,
 				struct rte_tel_data *data);
 
-// The role of this kind for object number `object` of the configuration; NULL if there is none.
-const struct role *telemetry_find_role(const struct appliance *appliance,
-				       enum config_role_kind kind, unsigned object);
-
-// The control role with the event manager; NULL where that is on another node or there is none.
-const struct role *telemetry_manager(const struct appliance *appliance);
-
 // --- DPDK's telemetry data from the tables -------------------------------------------------------
 //
 // Functions that return a size return an upper bound of the bytes that they add to the response.

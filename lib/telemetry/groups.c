@@ -32,19 +32,11 @@ const struct telemetry_group *const telemetry_groups[] = {
 	NULL,
 };
 
-const struct role *telemetry_find_role(const struct appliance *appliance,
-				       enum config_role_kind kind, unsigned object)
+static bool manages(const struct appliance *appliance)
 {
-	unsigned index = plan_role_of(appliance->plan, kind, object);
+	const struct role *control = appliance_control(appliance);
 
-	return index != PLAN_NONE ? appliance->roles[index] : NULL;
-}
-
-const struct role *telemetry_manager(const struct appliance *appliance)
-{
-	const struct role *control = telemetry_find_role(appliance, CONFIG_ROLE_CONTROL, 0);
-
-	return control != NULL && control_role_manages(control) ? control : NULL;
+	return control != NULL && control_role_manages(control);
 }
 
 bool telemetry_view(const struct telemetry_group *group, const struct appliance *appliance,
@@ -60,7 +52,7 @@ unsigned telemetry_count(const struct telemetry_group *group, const struct appli
 	const struct config *config = appliance->config;
 	// The generators of a node of a system are readouts, which have a group of their own.
 	unsigned n_readouts = config->cluster.n_nodes > 0 ? config->n_generators : 0;
-	unsigned n_managers = telemetry_manager(appliance) != NULL;
+	unsigned n_managers = manages(appliance);
 	const struct {
 		const struct telemetry_group *group;
 		unsigned n;

@@ -64,7 +64,7 @@ struct place {
 // The RoCE part of a readout; NULL if the generator is no readout or does not send by RoCE.
 static const struct readout_roce *readout_of(const struct appliance *appliance, unsigned generator)
 {
-	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_READOUT, generator);
+	const struct role *role = appliance_role(appliance, CONFIG_ROLE_READOUT, generator);
 
 	return role != NULL ? readout_role_roce(role) : NULL;
 }
@@ -81,7 +81,7 @@ static unsigned places_of(const struct appliance *appliance, unsigned owner)
 			   : 0;
 	if (readout_of(appliance, owner - n_ports) != NULL)
 		return appliance->config->cluster.n_builders;
-	role = telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, owner - n_ports);
+	role = appliance_role(appliance, CONFIG_ROLE_SOURCE, owner - n_ports);
 	return role != NULL && roce_source_role_is(role)
 		   ? appliance->sets[owner - n_ports]->n_sources
 		   : 0;
@@ -101,7 +101,7 @@ static const struct queue_pair *read_place(const struct appliance *appliance,
 		qp = readout_roce_qp(readout, place->at);
 	else
 		qp = roce_source_role_qp(
-		    telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, place->owner - n_ports),
+		    appliance_role(appliance, CONFIG_ROLE_SOURCE, place->owner - n_ports),
 		    place->at);
 	return qp != NULL && qp->state != QP_FREE ? qp : NULL;
 }

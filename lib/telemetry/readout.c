@@ -125,7 +125,7 @@ static const struct metric ring_metrics[] = {
 
 static void view_readout(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
-	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_READOUT, index);
+	const struct role *role = appliance_role(appliance, CONFIG_ROLE_READOUT, index);
 	const struct readout_roce *roce = readout_role_roce(role);
 
 	bases[0] = &appliance->config->generators[index];

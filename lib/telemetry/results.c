@@ -73,7 +73,7 @@ static void view_results(const struct appliance *appliance, unsigned index, tele
 	static _Thread_local struct results_view view;
 	const struct config_results *results = &appliance->config->results[index];
 	const bool is_sent = config_results_are_sent(appliance->config, results);
-	const struct role *role = telemetry_find_role(
+	const struct role *role = appliance_role(
 	    appliance, is_sent ? CONFIG_ROLE_RESULTS_SENDER : CONFIG_ROLE_RESULTS, index);
 
 	view = (struct results_view){ 0 };
@@ -99,7 +99,7 @@ static void view_results(const struct appliance *appliance, unsigned index, tele
 static const void *view_consumers(const struct appliance *appliance, unsigned index, unsigned n)
 {
 	static _Thread_local struct evring_group_state state;
-	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_RESULTS, index);
+	const struct role *role = appliance_role(appliance, CONFIG_ROLE_RESULTS, index);
 	const struct evring *ring = role != NULL ? results_role_ring(role) : NULL;
 
 	return ring != NULL && evring_group(ring, n, &state) ? &state : NULL;

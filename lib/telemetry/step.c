@@ -52,7 +52,7 @@ static void merge(const struct appliance *appliance, const struct step *step,
 		return;
 	}
 	for (unsigned i = 0; i < appliance->config->n_builders; i++) {
-		const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_BUILDER, i);
+		const struct role *role = appliance_role(appliance, CONFIG_ROLE_BUILDER, i);
 
 		base = (const char *)assembly_latency(builder_role_assembly(role));
 		histogram_merge(histogram, (const void *)(base + step->histogram));

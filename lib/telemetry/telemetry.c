@@ -162,7 +162,7 @@ static void answer_latency(const struct appliance *appliance, const char *parame
 	bool found = false;
 
 	for (unsigned i = 0; i < appliance->config->n_builders; i++) {
-		const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_BUILDER, i);
+		const struct role *role = appliance_role(appliance, CONFIG_ROLE_BUILDER, i);
 		const struct assembly_latency *one = assembly_latency(builder_role_assembly(role));
 
 		if (!is_end(parameters) &&

@@ -42,7 +42,7 @@ static void view_writer(const struct appliance *appliance, unsigned index, telem
 	view.format = writer->format == FILE_FORMAT_MDF ? "mdf" : "mep";
 	bases[0] = writer;
 	bases[1] = &view;
-	bases[2] = writer_role_counters(telemetry_find_role(appliance, CONFIG_ROLE_WRITER, index));
+	bases[2] = writer_role_counters(appliance_role(appliance, CONFIG_ROLE_WRITER, index));
 }
 
 const struct telemetry_group telemetry_writer = {
