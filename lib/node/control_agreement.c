@@ -12,16 +12,6 @@
 
 #define PATIENCE_NS 4000000000u // longest wait for the verdict of a node
 
-static int step_of(const atomic_int *step)
-{
-	return atomic_load_explicit(step, memory_order_acquire);
-}
-
-static void set_step(atomic_int *step, enum command_step to)
-{
-	atomic_store_explicit(step, to, memory_order_release);
-}
-
 // --- on the manager's node ---
 
 static bool is_present(const struct control *control, unsigned node)
@@ -61,7 +51,7 @@ static void conclude(struct control *control, const char *node, const char *reas
 		withdraw_file(control);
 	asking->is_asked = false;
 	asking->n_waits = 0;
-	set_step(&asking->step, COMMAND_FINISHED);
+	command_set_step(&asking->step, COMMAND_FINISHED);
 }
 
 static bool is_excluded(const struct control *control, unsigned node)
@@ -178,7 +168,7 @@ static void begin_to_judge(struct control *control, unsigned from,
 	}
 	asked->file.hash = received->config_hash;
 	snprintf(asked->file.path, sizeof(asked->file.path), "%s", received->path);
-	set_step(&asked->step, COMMAND_REQUESTED);
+	command_set_step(&asked->step, COMMAND_REQUESTED);
 }
 
 static void take_configuration(struct control *control, unsigned from,
@@ -194,7 +184,7 @@ static void take_configuration(struct control *control, unsigned from,
 	if (received.config_hash == control->system->hash) {
 		asked->is_void |= received.request == asked->request;
 		asked->has_next &= received.request != asked->next.request;
-	} else if (step_of(&asked->step) != COMMAND_NONE) {
+	} else if (command_step_of(&asked->step) != COMMAND_NONE) {
 		asked->has_next = true;
 		asked->next_from = from;
 		asked->next = received;
@@ -210,7 +200,7 @@ static void end_judgement(struct control *control)
 	respond(control, asked->refused ? asked->reason : NULL);
 	if (!asked->refused && !asked->is_void && !asked->has_next)
 		asked->agreed = asked->file.hash;
-	set_step(&asked->step, COMMAND_NONE);
+	command_set_step(&asked->step, COMMAND_NONE);
 	if (asked->has_next)
 		begin_to_judge(control, asked->next_from, &asked->next);
 	asked->has_next = false;
@@ -263,13 +253,13 @@ void control_agreement_poll(struct control *control)
 {
 	struct control_asked *asked = &control->asked;
 
-	if (step_of(&control->asking.step) == COMMAND_REQUESTED) {
+	if (command_step_of(&control->asking.step) == COMMAND_REQUESTED) {
 		if (control->asking.n_waits == 0)
 			ask_all(control);
 		else
 			give_up_late(control);
 	}
-	if (step_of(&asked->step) == COMMAND_FINISHED)
+	if (command_step_of(&asked->step) == COMMAND_FINISHED)
 		end_judgement(control);
 }
 
@@ -279,13 +269,13 @@ int control_role_propose(struct role *role, const struct control_file *file, cha
 {
 	struct control_asking *asking = &control_of(role)->asking;
 
-	if (step_of(&asking->step) == COMMAND_REQUESTED) {
+	if (command_step_of(&asking->step) == COMMAND_REQUESTED) {
 		snprintf(error, CONTROL_ERROR_SIZE,
 			 "the nodes have not answered the last question yet");
 		return -1;
 	}
 	asking->file = *file;
-	set_step(&asking->step, COMMAND_REQUESTED);
+	command_set_step(&asking->step, COMMAND_REQUESTED);
 	return 0;
 }
 
@@ -293,9 +283,9 @@ enum control_role_answer control_role_agreement(struct role *role, char *error)
 {
 	struct control_asking *asking = &control_of(role)->asking;
 
-	if (step_of(&asking->step) != COMMAND_FINISHED)
+	if (command_step_of(&asking->step) != COMMAND_FINISHED)
 		return CONTROL_ROLE_WAITS;
-	set_step(&asking->step, COMMAND_NONE);
+	command_set_step(&asking->step, COMMAND_NONE);
 	if (!asking->refused)
 		return CONTROL_ROLE_DONE;
 	snprintf(error, CONTROL_ERROR_SIZE, "%s", asking->error);
@@ -306,7 +296,7 @@ bool control_role_proposal(const struct role *role, struct control_file *file)
 {
 	const struct control_asked *asked = &control_of(role)->asked;
 
-	if (step_of(&asked->step) != COMMAND_REQUESTED)
+	if (command_step_of(&asked->step) != COMMAND_REQUESTED)
 		return false;
 	*file = asked->file;
 	return true;
@@ -324,5 +314,5 @@ void control_role_judge(struct role *role, const char *reason)
 	asked->refused = reason != NULL;
 	if (reason != NULL)
 		snprintf(asked->reason, sizeof(asked->reason), "%s", reason);
-	set_step(&asked->step, COMMAND_FINISHED);
+	command_set_step(&asked->step, COMMAND_FINISHED);
 }

@@ -4,19 +4,9 @@
 
 #include "node/control_internal.h"
 
-static int step_of(const struct control *control)
-{
-	return atomic_load_explicit(&control->command.step, memory_order_acquire);
-}
-
-static void set_step(struct control *control, enum command_step step)
-{
-	atomic_store_explicit(&control->command.step, step, memory_order_release);
-}
-
 void control_serve_command(struct control *control)
 {
-	if (step_of(control) != COMMAND_REQUESTED)
+	if (command_step_of(&control->command.step) != COMMAND_REQUESTED)
 		return;
 	if (control->manager != NULL) {
 		control->command.result = cluster_manager_command(
@@ -28,7 +18,7 @@ void control_serve_command(struct control *control)
 			 "this node is not the event manager any more");
 	}
 	control_publish(control);
-	set_step(control, COMMAND_FINISHED);
+	command_set_step(&control->command.step, COMMAND_FINISHED);
 }
 
 int control_role_ask(struct role *role, enum cluster_command command, unsigned node, char *error)
@@ -47,14 +37,14 @@ int control_role_ask(struct role *role, enum cluster_command command, unsigned n
 				 control->system->nodes[view.manager].name);
 		return -1;
 	}
-	if (step_of(control) == COMMAND_REQUESTED) {
+	if (command_step_of(&control->command.step) == COMMAND_REQUESTED) {
 		snprintf(error, CONTROL_ERROR_SIZE,
 			 "the event manager has not answered the last command yet");
 		return -1;
 	}
 	control->command.command = command;
 	control->command.node = node;
-	set_step(control, COMMAND_REQUESTED);
+	command_set_step(&control->command.step, COMMAND_REQUESTED);
 	return 0;
 }
 
@@ -62,9 +52,9 @@ enum control_role_answer control_role_answer(struct role *role, char *error)
 {
 	struct control *control = control_of(role);
 
-	if (step_of(control) != COMMAND_FINISHED)
+	if (command_step_of(&control->command.step) != COMMAND_FINISHED)
 		return CONTROL_ROLE_WAITS;
-	set_step(control, COMMAND_NONE);
+	command_set_step(&control->command.step, COMMAND_NONE);
 	if (control->command.result == 0)
 		return CONTROL_ROLE_DONE;
 	snprintf(error, CONTROL_ERROR_SIZE, "%s", control->command.error);

@@ -37,6 +37,16 @@ struct control_address {
 
 enum command_step { COMMAND_NONE, COMMAND_REQUESTED, COMMAND_FINISHED };
 
+static inline int command_step_of(const atomic_int *step)
+{
+	return atomic_load_explicit(step, memory_order_acquire);
+}
+
+static inline void command_set_step(atomic_int *step, enum command_step to)
+{
+	atomic_store_explicit(step, to, memory_order_release);
+}
+
 // Another configuration file, and which nodes agree on it (control_agreement.c). The control thread
 // owns the fields except between COMMAND_REQUESTED and COMMAND_FINISHED, when the role does.
 struct control_asking {
