@@ -80,6 +80,18 @@ struct cluster_transport {
 
 struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint);
 
+static inline void cluster_send(const struct cluster_transport *transport, unsigned node,
+				const void *record, size_t size)
+{
+	transport->send(transport->context, node, record, size);
+}
+
+static inline size_t cluster_room(const struct cluster_transport *transport, unsigned node,
+				  size_t largest)
+{
+	return transport->room(transport->context, node, largest);
+}
+
 #define CLUSTER_MTU_MOST 9000u // bytes: frames of the control protocol fit in packets of this size
 
 // The sizes and times of the endpoint of one of n_nodes nodes, with the MTU of its port. The caller

@@ -8,9 +8,7 @@
 
 void manager_send(struct cluster_manager *manager, unsigned node, const void *record, size_t size)
 {
-	const struct cluster_transport *transport = &manager->parameters.transport;
-
-	transport->send(transport->context, node, record, size);
+	cluster_send(&manager->parameters.transport, node, record, size);
 }
 
 void manager_send_readouts(struct cluster_manager *manager,

@@ -50,7 +50,6 @@ void manager_send_step(struct cluster_manager *manager, unsigned builder, uint32
 // How many grants can be sent now: each node's queue has room for so many.
 static unsigned grants_room(const struct cluster_manager *manager)
 {
-	const struct cluster_transport *transport = &manager->parameters.transport;
 	size_t least = GRANTS_MOST * CTRL_GRANT_SIZE;
 
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
@@ -58,7 +57,7 @@ static unsigned grants_room(const struct cluster_manager *manager)
 
 		if (!manager_is_target(manager, i))
 			continue;
-		room = transport->room(transport->context, i, CTRL_GRANT_SIZE);
+		room = cluster_room(&manager->parameters.transport, i, CTRL_GRANT_SIZE);
 		if (room < least)
 			least = room;
 	}
@@ -293,7 +292,6 @@ static bool has_reported(const struct cluster_manager *manager, unsigned builder
 // queue is full. The next poll continues.
 static bool repeat_builder(struct cluster_manager *manager, unsigned index, struct repeat *repeat)
 {
-	const struct cluster_transport *transport = &manager->parameters.transport;
 	const struct manager_builder *builder = &manager->builders[repeat->from];
 	uint8_t bytes[CTRL_GRANT_SIZE];
 
@@ -303,7 +301,8 @@ static bool repeat_builder(struct cluster_manager *manager, unsigned index, stru
 		if (!manager_is_open(entry) || entry->granted_ns < repeat->since ||
 		    entry->granted_ns > repeat->until)
 			continue;
-		if (transport->room(transport->context, index, sizeof(bytes)) < sizeof(bytes))
+		if (cluster_room(&manager->parameters.transport, index, sizeof(bytes)) <
+		    sizeof(bytes))
 			return false;
 		manager_send(manager, index, bytes,
 			     put_grant(manager, bytes, sizeof(bytes), index, repeat->from,

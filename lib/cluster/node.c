@@ -15,10 +15,8 @@ void node_send_to_manager(struct cluster_node *node, const void *record, size_t 
 
 void node_send_now(struct cluster_node *node, const void *record, size_t size)
 {
-	const struct cluster_transport *transport = &node->parameters.transport;
-
 	if (node->manager != CLUSTER_NONE)
-		transport->send(transport->context, node->manager, record, size);
+		cluster_send(&node->parameters.transport, node->manager, record, size);
 }
 
 static void send_released(struct cluster_node *node)

@@ -219,11 +219,10 @@ static void send_sent(struct cluster_node *node, const struct sending *sending)
 		.attempt = sending->attempt,
 		.run = sending->run,
 	};
-	const struct cluster_transport *transport = &node->parameters.transport;
 	uint8_t bytes[CTRL_PROGRESS_SIZE];
 
-	transport->send(transport->context, builder->node, bytes,
-			ctrl_put_progress(bytes, sizeof(bytes), &progress));
+	cluster_send(&node->parameters.transport, builder->node, bytes,
+		     ctrl_put_progress(bytes, sizeof(bytes), &progress));
 }
 
 void node_orders_sent(struct cluster_node *node, const struct message *message)

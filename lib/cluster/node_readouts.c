@@ -37,11 +37,10 @@ static void send_offer(struct cluster_node *node, const struct message *message)
 		.attempt = message->attempt,
 		.n = 1,
 	};
-	const struct cluster_transport *transport = &node->parameters.transport;
 	uint8_t bytes[CTRL_OFFER_SIZE(1)];
 
-	transport->send(transport->context, builder->node, bytes,
-			ctrl_put_offer(bytes, sizeof(bytes), &offer, &block));
+	cluster_send(&node->parameters.transport, builder->node, bytes,
+		     ctrl_put_offer(bytes, sizeof(bytes), &offer, &block));
 }
 
 void cluster_node_readout_message(struct cluster_node *node, unsigned readout,

@@ -64,7 +64,6 @@ static void request(struct cluster_node *node, unsigned builder, uint32_t index,
 {
 	const struct tokens *tokens = &node->builders[builder].tokens;
 	const struct token *token = &tokens->tokens[index];
-	const struct cluster_transport *transport = &node->parameters.transport;
 	const struct placement *placement = node_placement(node, builder);
 	const struct ctrl_request record = {
 		.grant = {
@@ -89,8 +88,8 @@ static void request(struct cluster_node *node, unsigned builder, uint32_t index,
 
 	tokens_requested(tokens, index)[rank / 64] |= UINT64_C(1) << rank % 64;
 	node->view.requests++;
-	transport->send(transport->context, node->readouts_of_all.nodes[rank], bytes,
-			ctrl_put_request(bytes, sizeof(bytes), &record));
+	cluster_send(&node->parameters.transport, node->readouts_of_all.nodes[rank], bytes,
+		     ctrl_put_request(bytes, sizeof(bytes), &record));
 }
 
 void node_builders_offer(struct cluster_node *node, unsigned from, const struct ctrl_offer *offer)

@@ -74,22 +74,6 @@ static inline bool flow_is_told(const struct decision_flow *flow, const struct f
 	return flow->parameters.granted && stream->results->origin_packing == 0;
 }
 
-// Bytes of records of at most `largest` bytes that can be sent to a node at once.
-static inline size_t flow_room(const struct decision_flow *flow, unsigned node, size_t largest)
-{
-	const struct cluster_transport *transport = &flow->parameters.transport;
-
-	return transport->room(transport->context, node, largest);
-}
-
-static inline void flow_send(const struct decision_flow *flow, unsigned node, const void *record,
-			     size_t size)
-{
-	const struct cluster_transport *transport = &flow->parameters.transport;
-
-	transport->send(transport->context, node, record, size);
-}
-
 // decision_send.c
 void flow_begin_sending(struct flow_stream *stream);
 // Another manager begins, or the same one a new term.

@@ -191,9 +191,10 @@ static void tell(struct decision_flow *flow, struct flow_stream *stream, unsigne
 	uint8_t bytes[CTRL_RESULTS_SIZE];
 
 	if (!is_due(stream, peer, &results, now) ||
-	    flow_room(flow, node, sizeof(bytes)) < sizeof(bytes))
+	    cluster_room(&flow->parameters.transport, node, sizeof(bytes)) < sizeof(bytes))
 		return;
-	flow_send(flow, node, bytes, ctrl_put_results(bytes, sizeof(bytes), &results));
+	cluster_send(&flow->parameters.transport, node, bytes,
+		     ctrl_put_results(bytes, sizeof(bytes), &results));
 	peer->told = results;
 	peer->told_at = now > 0 ? now : 1;
 }

@@ -128,8 +128,8 @@ static bool send_some(struct decision_flow *flow, struct flow_stream *stream)
 	if (n == 0 && record.flags == 0)
 		return false;
 	stream->last_sent |= record.flags != 0;
-	flow_send(flow, stream->results->node, bytes,
-		  ctrl_put_decisions(bytes, sizeof(bytes), &record, entries));
+	cluster_send(&flow->parameters.transport, stream->results->node, bytes,
+		     ctrl_put_decisions(bytes, sizeof(bytes), &record, entries));
 	stream->view.sent += n;
 	if (stream->next < stream->most)
 		stream->view.sent_again +=
@@ -159,7 +159,7 @@ void flow_send_decisions(struct decision_flow *flow, struct flow_stream *stream)
 		atomic_store_explicit(&stream->outbox->over, true, memory_order_release);
 	if (!may_send(flow, stream))
 		return;
-	room = flow_room(flow, stream->results->node, RECORD_MOST);
+	room = cluster_room(&flow->parameters.transport, stream->results->node, RECORD_MOST);
 	for (unsigned i = 0; i < RECORDS_MOST && room >= RECORD_MOST && send_some(flow, stream);
 	     i++)
 		room -= RECORD_MOST;
@@ -196,8 +196,8 @@ static void send_events(struct decision_flow *flow, struct flow_stream *stream, 
 		entries[record.n].builders =
 		    entry_of(flow->manager, record.first + 4u * record.n, left < 4 ? left : 4);
 	}
-	flow_send(flow, stream->results->node, bytes,
-		  ctrl_put_events(bytes, sizeof(bytes), &record, entries));
+	cluster_send(&flow->parameters.transport, stream->results->node, bytes,
+		     ctrl_put_events(bytes, sizeof(bytes), &record, entries));
 	stream->reported = end;
 	stream->last_event_sent |= last;
 }
@@ -265,7 +265,7 @@ void flow_send_events(struct decision_flow *flow, struct flow_stream *stream)
 		report_here(flow, stream);
 		return;
 	}
-	room = flow_room(flow, stream->results->node, RECORD_MOST);
+	room = cluster_room(&flow->parameters.transport, stream->results->node, RECORD_MOST);
 	if (!may_send(flow, stream) || !stream->in_term || room < RECORD_MOST)
 		return;
 	if ((allowed->flags & CTRL_RESULTS_BEGUN) == 0) {

@@ -34,8 +34,7 @@ static void withdraw_file(struct control *control)
 	(void)ctrl_put_configuration(bytes, sizeof(bytes), &record);
 	for (unsigned i = 0; i < control->system->n_nodes; i++)
 		if (i != control->system->self && is_present(control, i))
-			control->transport.send(control->transport.context, i, bytes,
-						sizeof(bytes));
+			cluster_send(&control->transport, i, bytes, sizeof(bytes));
 }
 
 static void conclude(struct control *control, const char *node, const char *reason)
@@ -102,7 +101,7 @@ static void ask_all(struct control *control)
 		if (!asking->waits[i])
 			continue;
 		asking->n_waits++;
-		control->transport.send(control->transport.context, i, bytes, sizeof(bytes));
+		cluster_send(&control->transport, i, bytes, sizeof(bytes));
 	}
 	if (asking->n_waits == 0)
 		conclude(control, NULL, NULL);
@@ -147,8 +146,8 @@ static void respond(struct control *control, const char *reason)
 
 	if (reason != NULL)
 		snprintf(record.text, sizeof(record.text), "%s", reason);
-	control->transport.send(control->transport.context, control->asked.from, bytes,
-				ctrl_put_agreement(bytes, sizeof(bytes), &record));
+	cluster_send(&control->transport, control->asked.from, bytes,
+		     ctrl_put_agreement(bytes, sizeof(bytes), &record));
 }
 
 // Passes a file to the control thread, unless a run has begun.

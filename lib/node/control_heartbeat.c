@@ -68,7 +68,7 @@ static void renew(struct control *control, bool at_once)
 	(void)control_set_heartbeat(control->endpoint, &beat);
 	size = ctrl_put_heartbeat(bytes, sizeof(bytes), &beat);
 	if (control->manager == NULL && at_once && manager != CLUSTER_NONE)
-		control->transport.send(control->transport.context, manager, bytes, size);
+		cluster_send(&control->transport, manager, bytes, size);
 	if (control->manager == NULL || ctrl_record_at(bytes, size, &record) != WIRE_OK)
 		return;
 	cluster_manager_record(control->manager, control->system->self, &record, control->now);
