@@ -11,9 +11,9 @@ static uint32_t age_us(uint64_t since, uint64_t now)
 	return (uint32_t)(control_min(now - since, NS_MAX_AGE) / NS_IN_US);
 }
 
-// Makes a frame of records_size bytes of records at bytes + CTRL_HEADER_SIZE, for the session that
-// the header names. Returns its size.
-static size_t make_frame(const struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
+// Makes a frame in the scratch buffer, of records_size bytes of records that lie there behind the
+// place of the header, for the session that the header names. Returns its size.
+static size_t make_frame(const struct control_endpoint *endpoint, struct peer *peer,
 			 struct ctrl_header *header, size_t records_size, uint64_t now)
 {
 	size_t size;
@@ -24,27 +24,33 @@ static size_t make_frame(const struct control_endpoint *endpoint, struct peer *p
 	header->stamp = control_stamp(now);
 	header->window = endpoint->parameters.window;
 	header->flags |= control_keyed(endpoint) ? CTRL_KEYED : 0;
-	size = ctrl_frame_encode(bytes, header, records_size);
+	size = ctrl_frame_encode(endpoint->scratch, header, records_size);
 	if (control_keyed(endpoint))
-		control_seal(endpoint, peer, bytes, header, size);
+		control_seal(endpoint, peer, endpoint->scratch, header, size);
 	return size;
 }
 
-// Sends such a frame. Returns false if the user cannot send now.
-static bool emit(struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
-		 struct ctrl_header *header, size_t records_size, uint64_t now)
+// Sends such a frame, with a number if it is not part of the sequence. Returns false if the user
+// cannot send now.
+static bool emit(struct control_endpoint *endpoint, struct peer *peer, struct ctrl_header *header,
+		 size_t records_size, uint64_t now)
 {
 	const struct control_handlers *handlers = &endpoint->parameters.handlers;
-	const size_t size = make_frame(endpoint, peer, bytes, header, records_size, now);
+	const bool sequenced = (header->flags & CTRL_SEQUENCED) != 0;
+	size_t size;
 
-	if (!handlers->emit(handlers->context, peer->node, bytes, size))
+	if (!sequenced)
+		header->sequence = peer->unsequenced;
+	size = make_frame(endpoint, peer, header, records_size, now);
+	if (!handlers->emit(handlers->context, peer->node, endpoint->scratch, size))
 		return false;
+	peer->unsequenced += !sequenced;
 	control_count(&peer->counters.frames_sent, 1);
 	return true;
 }
 
 // As emit(), to the known session of the peer. The frame also carries the acknowledgement.
-static bool emit_to_known(struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
+static bool emit_to_known(struct control_endpoint *endpoint, struct peer *peer,
 			  struct ctrl_header *header, size_t records_size, uint64_t now)
 {
 	header->session = peer->session;
@@ -55,7 +61,7 @@ static bool emit_to_known(struct control_endpoint *endpoint, struct peer *peer, 
 		header->echo = peer->stamp;
 		header->echo_age = age_us(peer->stamp_received_at, now);
 	}
-	if (!emit(endpoint, peer, bytes, header, records_size, now))
+	if (!emit(endpoint, peer, header, records_size, now))
 		return false;
 	peer->ack_due = NEVER;
 	peer->n_unacknowledged = 0;
@@ -86,8 +92,7 @@ static bool transmit(struct control_endpoint *endpoint, struct peer *peer, uint3
 
 	control_queue_copy(&peer->queue, frame->position,
 			   endpoint->scratch + CTRL_HEADER_SIZE + before, frame->records_size);
-	if (!emit_to_known(endpoint, peer, endpoint->scratch, &header, before + frame->records_size,
-			   now))
+	if (!emit_to_known(endpoint, peer, &header, before + frame->records_size, now))
 		return false;
 	control_count(&peer->counters.retransmitted, frame->transmissions > 0);
 	if (frame->shared)
@@ -171,16 +176,11 @@ static bool names_none(const struct control_endpoint *endpoint, const struct pee
 
 static bool send_hello(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
-	struct ctrl_header header = {
-		.flags = CTRL_ASK,
-		.session = peer->session,
-		.sequence = peer->unsequenced,
-	};
+	struct ctrl_header header = { .flags = CTRL_ASK, .session = peer->session };
 
-	if (!emit(endpoint, peer, endpoint->scratch, &header, 0, now))
+	if (!emit(endpoint, peer, &header, 0, now))
 		return false;
 	peer->seals.named_none = true;
-	peer->unsequenced++;
 	control_plan_heartbeat(endpoint, peer, now);
 	return true;
 }
@@ -188,10 +188,7 @@ static bool send_hello(struct control_endpoint *endpoint, struct peer *peer, uin
 bool control_send_heartbeat_now(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
 	const bool ask = !control_connected(peer) || peer->lost;
-	struct ctrl_header header = {
-		.flags = ask ? CTRL_ASK : 0,
-		.sequence = peer->unsequenced,
-	};
+	struct ctrl_header header = { .flags = ask ? CTRL_ASK : 0 };
 
 	if (names_none(endpoint, peer, now))
 		return send_hello(endpoint, peer, now);
@@ -200,11 +197,9 @@ bool control_send_heartbeat_now(struct control_endpoint *endpoint, struct peer *
 	if (endpoint->heartbeat_size > 0)
 		memcpy(endpoint->scratch + CTRL_HEADER_SIZE, endpoint->heartbeat,
 		       endpoint->heartbeat_size);
-	if (!emit_to_known(endpoint, peer, endpoint->scratch, &header, endpoint->heartbeat_size,
-			   now))
+	if (!emit_to_known(endpoint, peer, &header, endpoint->heartbeat_size, now))
 		return false;
 	peer->seals.named_none = false;
-	peer->unsequenced++;
 	control_plan_heartbeat(endpoint, peer, now);
 	control_store_will(endpoint, peer, now);
 	return true;
@@ -223,7 +218,7 @@ void control_store_will(struct control_endpoint *endpoint, struct peer *peer, ui
 	if (!handlers->store_will || !control_connected(peer) ||
 	    (peer->will_life == peer->life && peer->will_generation == endpoint->keys_generation))
 		return;
-	size = make_frame(endpoint, peer, endpoint->scratch, &header, 0, now);
+	size = make_frame(endpoint, peer, &header, 0, now);
 	if (!handlers->store_will(handlers->context, peer->node, endpoint->scratch, size))
 		return;
 	peer->will_life = peer->life;
@@ -241,12 +236,9 @@ void control_send_heartbeat(struct control_endpoint *endpoint, unsigned node, ui
 bool control_send_acknowledgement(struct control_endpoint *endpoint, struct peer *peer,
 				  uint64_t now)
 {
-	struct ctrl_header header = { .sequence = peer->unsequenced };
+	struct ctrl_header header = { 0 };
 
-	if (!emit_to_known(endpoint, peer, endpoint->scratch, &header, 0, now))
-		return false;
-	peer->unsequenced++;
-	return true;
+	return emit_to_known(endpoint, peer, &header, 0, now);
 }
 
 bool control_send_response(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
@@ -254,11 +246,9 @@ bool control_send_response(struct control_endpoint *endpoint, struct peer *peer,
 	struct ctrl_header header = peer->response.header;
 
 	header.flags |= peer->challenging ? CTRL_ASK : 0;
-	header.sequence = peer->unsequenced;
 	header.echo_age = age_us(peer->response.received_at, now);
-	if (!emit(endpoint, peer, endpoint->scratch, &header, 0, now))
+	if (!emit(endpoint, peer, &header, 0, now))
 		return false;
-	peer->unsequenced++;
 	peer->response.header.peer_session = 0;
 	peer->responded_at = now;
 	return true;
