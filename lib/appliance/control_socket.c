@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/error_line.h"
+
 #define BACKLOG     8
 #define ACCEPT_MOST 4 // clients that one call of control_socket_serve() accepts
 #define MODE        0660
@@ -31,17 +33,7 @@ struct control_socket {
 	char request[CONTROL_SOCKET_REQUEST_SIZE];
 };
 
-static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int fail(char *error, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(error, CONTROL_SOCKET_ERROR_SIZE, format, list);
-	va_end(list);
-	return -1;
-}
+#define fail(error, ...) error_line(error, CONTROL_SOCKET_ERROR_SIZE, __VA_ARGS__)
 
 // --- responses ---
 

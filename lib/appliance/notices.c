@@ -24,16 +24,6 @@ void notice(const struct appliance *appliance, const char *format, ...)
 	appliance->notice(appliance->notice_context, line);
 }
 
-int appliance_fail(char *error, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(error, APPLIANCE_ERROR_SIZE, format, list);
-	va_end(list);
-	return -1;
-}
-
 static void report_difference(struct appliance *appliance,
 			      const struct source_difference *difference)
 {

@@ -9,9 +9,13 @@
 #include <rte_cycles.h>
 
 #include "appliance/appliance.h"
+#include "base/error_line.h"
 #include "port/settings.h"
 #include "record/event_file.h"
 #include "tx/block_packets.h"
+
+// Writes one line to error[APPLIANCE_ERROR_SIZE]. Returns -1.
+#define appliance_fail(error, ...) error_line(error, APPLIANCE_ERROR_SIZE, __VA_ARGS__)
 
 static inline uint64_t ns_to_cycles(uint64_t ns)
 {
@@ -25,9 +29,6 @@ static inline uint64_t ns_to_cycles(uint64_t ns)
 // roles.
 void notice(const struct appliance *appliance, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-// Writes one line to error[APPLIANCE_ERROR_SIZE]. Returns -1.
-int appliance_fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // Writes a line about each source that does not send what the configuration says, once per source
 // and run, and for a few sources only.

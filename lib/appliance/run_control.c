@@ -2,7 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include "appliance/run_control.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,40 +183,26 @@ static cJSON *begin(void *context, const cJSON *request, bool *later)
 		   : command_system(control, name->valuestring, command, node, later);
 }
 
-static cJSON *finish_configure(struct run_control *control)
-{
-	char error[APPLIANCE_ERROR_SIZE];
-
-	switch (configure_finish(control->appliance, error)) {
-	case CONTROL_ROLE_DONE:
-		return control_response_done();
-	case CONTROL_ROLE_REFUSED:
-		return control_response_error("configure: %s", error);
-	case CONTROL_ROLE_WAITS:
-		break;
-	}
-	return is_over(control) ? control_response_error("the run is over") : NULL;
-}
-
 static cJSON *finish(void *context)
 {
 	struct run_control *control = context;
-	char error[CONTROL_ERROR_SIZE];
+	struct appliance *appliance = control->appliance;
+	const bool configures = control->configures;
+	char error[APPLIANCE_ERROR_SIZE];
 	uint64_t waited = rte_rdtsc() - control->asked_at;
 
-	if (control->configures)
-		return finish_configure(control);
-	switch (control_role_answer(appliance_control(control->appliance), error)) {
+	switch (configures ? configure_finish(appliance, error)
+			   : control_role_answer(appliance_control(appliance), error)) {
 	case CONTROL_ROLE_DONE:
 		return control_response_done();
 	case CONTROL_ROLE_REFUSED:
-		return control_response_error("%s", error);
+		return control_response_error("%s%s", configures ? "configure: " : "", error);
 	case CONTROL_ROLE_WAITS:
 		break;
 	}
 	if (is_over(control))
 		return control_response_error("the run is over");
-	if (waited > PATIENCE_S * rte_get_tsc_hz())
+	if (!configures && waited > PATIENCE_S * rte_get_tsc_hz())
 		return control_response_error("the event manager does not answer");
 	return NULL;
 }
@@ -239,8 +224,7 @@ int run_control_start(struct appliance *appliance, char *error)
 	}
 	if (control == NULL || control->socket == NULL) {
 		free(control);
-		snprintf(error, APPLIANCE_ERROR_SIZE, "control socket: %s", cause);
-		return -1;
+		return appliance_fail(error, "control socket: %s", cause);
 	}
 	appliance->run_control = control;
 	return 0;
