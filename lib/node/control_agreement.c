@@ -8,6 +8,7 @@
 // elected with the file yet: a node takes it as soon as it hears another one that has it.
 #include <stdio.h>
 
+#include "base/error_line.h"
 #include "node/control_internal.h"
 
 #define PATIENCE_NS 4000000000u // longest wait for the verdict of a node
@@ -268,11 +269,9 @@ int control_role_propose(struct role *role, const struct control_file *file, cha
 {
 	struct control_asking *asking = &control_of(role)->asking;
 
-	if (command_step_of(&asking->step) == COMMAND_REQUESTED) {
-		snprintf(error, CONTROL_ERROR_SIZE,
-			 "the nodes have not answered the last question yet");
-		return -1;
-	}
+	if (command_step_of(&asking->step) == COMMAND_REQUESTED)
+		return error_line(error, CONTROL_ERROR_SIZE,
+				  "the nodes have not answered the last question yet");
 	asking->file = *file;
 	command_set_step(&asking->step, COMMAND_REQUESTED);
 	return 0;

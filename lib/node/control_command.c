@@ -2,6 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include <stdio.h>
 
+#include "base/error_line.h"
 #include "node/control_internal.h"
 
 void control_serve_command(struct control *control)
@@ -30,18 +31,15 @@ int control_role_ask(struct role *role, enum cluster_command command, unsigned n
 		control_role_node_view(role, &view);
 		// A node whose term has ended follows itself until another one is elected.
 		if (view.manager == CLUSTER_NONE || view.manager == control->system->self)
-			snprintf(error, CONTROL_ERROR_SIZE, "no event manager is in office");
-		else
-			snprintf(error, CONTROL_ERROR_SIZE,
-				 "this node is not the event manager: ask node %s",
-				 control->system->nodes[view.manager].name);
-		return -1;
+			return error_line(error, CONTROL_ERROR_SIZE,
+					  "no event manager is in office");
+		return error_line(error, CONTROL_ERROR_SIZE,
+				  "this node is not the event manager: ask node %s",
+				  control->system->nodes[view.manager].name);
 	}
-	if (command_step_of(&control->command.step) == COMMAND_REQUESTED) {
-		snprintf(error, CONTROL_ERROR_SIZE,
-			 "the event manager has not answered the last command yet");
-		return -1;
-	}
+	if (command_step_of(&control->command.step) == COMMAND_REQUESTED)
+		return error_line(error, CONTROL_ERROR_SIZE,
+				  "the event manager has not answered the last command yet");
 	control->command.command = command;
 	control->command.node = node;
 	command_set_step(&control->command.step, COMMAND_REQUESTED);
