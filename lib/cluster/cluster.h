@@ -67,15 +67,9 @@ struct cluster_transport {
 	// Bytes of records that can be sent to a node now; no record is larger than `largest`.
 	size_t (*room)(void *context, unsigned node, size_t largest);
 
-	// For the latency of credits (latency.h); NULL: it is not measured. Positions count bytes
-	// of records, modulo 2^32, and restart from 0 with each session. `queued`: behind the last
-	// record for a node. `acknowledged`: behind the last record that the node is known to
-	// have; *when is the time at which it had it, plus the trip of the acknowledgement back.
-	uint32_t (*queued)(void *context, unsigned node);
-	uint32_t (*acknowledged)(void *context, unsigned node, uint64_t *when);
-
-	// control_reached(). NULL: nothing is ever lost.
-	uint64_t (*reached)(void *context, unsigned node);
+	// By which the records are sent: it knows what has arrived. NULL: nothing is ever lost, and
+	// the latency of credits (latency.h) is not measured.
+	const struct control_endpoint *endpoint;
 };
 
 struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint);

@@ -411,14 +411,13 @@ static void send_bye(struct cluster_node *node)
 // two clocks, as in election/election.h.
 static uint64_t permit_until(const struct cluster_node *node)
 {
-	const struct cluster_transport *transport = &node->parameters.transport;
+	const struct control_endpoint *endpoint = node->parameters.transport.endpoint;
 	const uint64_t lease = node->parameters.lease_ns;
 	uint64_t reached;
 
 	if (node->manager == CLUSTER_NONE)
 		return 0;
-	reached = transport->reached != NULL ? transport->reached(transport->context, node->manager)
-					     : UINT64_MAX;
+	reached = endpoint != NULL ? control_reached(endpoint, node->manager) : UINT64_MAX;
 	if (reached == 0 || reached == UINT64_MAX)
 		return reached;
 	return reached + lease - lease / PERMIT_MARGIN;

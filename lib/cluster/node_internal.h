@@ -71,7 +71,7 @@ struct sending {
 // A credit whose record the manager has not acknowledged yet.
 struct credit_sent {
 	uint64_t released; // ns: release of the slot by the consumers
-	uint32_t position; // behind the record, see cluster_transport
+	uint32_t position; // behind the record, see control_queued()
 };
 
 // See latency.h. Times are ns.

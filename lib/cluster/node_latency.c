@@ -71,13 +71,13 @@ void node_latency_ordered(struct cluster_node *node, uint64_t event)
 
 void node_latency_credited(struct cluster_node *node, const uint64_t *released, unsigned n)
 {
-	const struct cluster_transport *transport = &node->parameters.transport;
+	const struct control_endpoint *endpoint = node->parameters.transport.endpoint;
 	struct node_latency *latency = &node->latency;
 	uint32_t position;
 
-	if (n == 0 || transport->queued == NULL)
+	if (n == 0 || endpoint == NULL)
 		return;
-	position = transport->queued(transport->context, node->manager);
+	position = control_queued(endpoint, node->manager);
 	for (unsigned i = 0; i < n && latency->n_credits < latency->credits_size; i++) {
 		unsigned at = latency->credits_head + latency->n_credits++;
 
@@ -89,14 +89,13 @@ void node_latency_credited(struct cluster_node *node, const uint64_t *released, 
 
 void node_latency_poll(struct cluster_node *node)
 {
-	const struct cluster_transport *transport = &node->parameters.transport;
 	struct node_latency *latency = &node->latency;
 	uint32_t position;
 	uint64_t when;
 
 	if (latency->n_credits == 0)
 		return;
-	position = transport->acknowledged(transport->context, node->manager, &when);
+	position = control_acknowledged(node->parameters.transport.endpoint, node->manager, &when);
 	while (latency->n_credits > 0) {
 		const struct credit_sent *credit = &latency->credits[latency->credits_head];
 

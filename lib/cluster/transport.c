@@ -30,21 +30,6 @@ static size_t room_for(void *context, unsigned node, size_t largest)
 	return control_room(context, node, largest);
 }
 
-static uint32_t queued_for(void *context, unsigned node)
-{
-	return control_queued(context, node);
-}
-
-static uint32_t acknowledged_by(void *context, unsigned node, uint64_t *when)
-{
-	return control_acknowledged(context, node, when);
-}
-
-static uint64_t reached_at(void *context, unsigned node)
-{
-	return control_reached(context, node);
-}
-
 struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint)
 {
 	return (struct cluster_transport){
@@ -52,9 +37,7 @@ struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint)
 		.send = send_record,
 		.send_all = send_to_all,
 		.room = room_for,
-		.queued = queued_for,
-		.acknowledged = acknowledged_by,
-		.reached = reached_at,
+		.endpoint = endpoint,
 	};
 }
 
