@@ -32,24 +32,32 @@ static uint32_t number_of_run(const struct cluster_manager *manager)
 	return manager->parameters.run_number != 0 ? manager->parameters.run_number : 1;
 }
 
-static void send_command(struct cluster_manager *manager, unsigned node, enum ctrl_command command,
-			 uint64_t event)
+static void send_command_of_run(struct cluster_manager *manager, unsigned node,
+				enum ctrl_command command, uint32_t run, uint64_t event)
 {
 	const struct ctrl_run_command record = {
 		.config_hash = manager->cluster->hash,
 		.event = event,
-		.run = command == CTRL_CONFIGURE ? number_of_run(manager) : manager->run,
+		.run = run,
 		.request = manager->request,
 		.command = (uint8_t)command,
 	};
 	uint8_t bytes[CTRL_RUN_COMMAND_SIZE];
 
+	manager_send(manager, node, bytes, ctrl_put_run_command(bytes, sizeof(bytes), &record));
+}
+
+static void send_command(struct cluster_manager *manager, unsigned node, enum ctrl_command command,
+			 uint64_t event)
+{
 	// A process that joins a run knows nothing about the events before.
 	if (command == CTRL_START && manager->nodes[node].run != manager->run) {
 		manager->nodes[node].known_from = newest_event(manager);
 		manager->nodes[node].source_from = event;
 	}
-	manager_send(manager, node, bytes, ctrl_put_run_command(bytes, sizeof(bytes), &record));
+	send_command_of_run(manager, node, command,
+			    command == CTRL_CONFIGURE ? number_of_run(manager) : manager->run,
+			    event);
 }
 
 // The first event of a node that joins now. A source that has what its process before did not send
@@ -252,20 +260,6 @@ static void start_run(struct cluster_manager *manager)
 	command_all(manager, CTRL_START, 0);
 }
 
-// Stops the run of a node that has not learned that it is over.
-static void stop_late(struct cluster_manager *manager, unsigned node, uint32_t run)
-{
-	const struct ctrl_run_command record = {
-		.config_hash = manager->cluster->hash,
-		.run = run,
-		.request = ++manager->request,
-		.command = CTRL_STOP,
-	};
-	uint8_t bytes[CTRL_RUN_COMMAND_SIZE];
-
-	manager_send(manager, node, bytes, ctrl_put_run_command(bytes, sizeof(bytes), &record));
-}
-
 bool manager_is_of_run(struct cluster_manager *manager, unsigned node, uint32_t run)
 {
 	const uint32_t own = number_of_run(manager);
@@ -275,8 +269,11 @@ bool manager_is_of_run(struct cluster_manager *manager, unsigned node, uint32_t 
 	// The run of an earlier manager goes on: this process takes part in it.
 	if (run > own && manager->run == 0)
 		manager->renumbered = run;
-	if (run < own)
-		stop_late(manager, node, run);
+	// The node has not learned that its run is over.
+	if (run < own) {
+		manager->request++;
+		send_command_of_run(manager, node, CTRL_STOP, run, 0);
+	}
 	return false;
 }
 
