@@ -75,17 +75,14 @@ function keep(last) {
 // --- series -----------------------------------------------------------------------------------
 
 // A column of the selected node's history: [[time, value], ...].
-function column(name, scale = 1, node = store.selected) {
+function column(name, node = store.selected) {
   const history = store.histories.get(node);
-  if (!history?.[name])
-    return [];
-  return history.time_ms.map((time, i) =>
-    [time, history[name][i] === null ? null : history[name][i] * scale]);
+  return history?.[name] ? history.time_ms.map((time, i) => [time, history[name][i]]) : [];
 }
 
 // Rate per second of a counter. Unknown where the counter decreased (another run) and after a gap.
-function rate(name, scale = 1, node = store.selected) {
-  const points = column(name, scale, node);
+function rate(name, node = store.selected) {
+  const points = column(name, node);
   return points.map(([time, value], i) => {
     if (i === 0)
       return [time, null];
@@ -113,7 +110,23 @@ function growth(name, ms) {
 
 // --- things -----------------------------------------------------------------------------------
 
-// Things of a group by their name, {now, before, seconds}, for the rates of their counters.
+// Keys with those of an older snapshot, for the rates of their counters.
+function thing(keys, old, seconds) {
+  return {
+    name: Object.values(keys)[0],
+    keys,
+    // The time in ns that a share of the events since the older snapshot did not exceed.
+    quantile: (key, share) => quantile(old?.[`${key}_ns`], keys[`${key}_ns`], share),
+    rate(key) {
+      const before = old?.[key];
+      if (seconds <= 0 || before === undefined || keys[key] === undefined || keys[key] < before)
+        return null;
+      return (keys[key] - before) / seconds;
+    },
+  };
+}
+
+// Things of a group.
 function things(group) {
   const list = store.snapshots;
   const now = list[list.length - 1], then = list[0];
@@ -122,20 +135,7 @@ function things(group) {
   const name = (keys) => Object.values(keys)[0];
   const old = new Map((then.keys[group] ?? []).map((keys) => [name(keys), keys]));
   const seconds = (now.time - then.time) / 1000;
-  return (now.keys[group] ?? []).map((keys) => ({
-    name: name(keys),
-    keys,
-    // The time in ns that a share of the events since the older snapshot did not exceed.
-    quantile(key, share) {
-      return quantile(old.get(name(keys))?.[`${key}_ns`], keys[`${key}_ns`], share);
-    },
-    rate(key) {
-      const before = old.get(name(keys))?.[key];
-      if (seconds <= 0 || before === undefined || keys[key] === undefined || keys[key] < before)
-        return null;
-      return (keys[key] - before) / seconds;
-    },
-  }));
+  return (now.keys[group] ?? []).map((keys) => thing(keys, old.get(name(keys)), seconds));
 }
 
 // The quantile of the values that a histogram {le_1, le_2, le_4, ..., inf, max} has gained since

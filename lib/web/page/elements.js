@@ -37,3 +37,8 @@ function table(columns, rows) {
     ...rows.map((cells) => h("tr", {}, ...cells.map((cell, i) =>
       h("td", { class: columns[i][1] ?? "" }, cell))))));
 }
+
+// Nothing without rows.
+function tablePanel(title, note, columns, rows) {
+  return rows.length ? panel(title, note, table(columns, rows)) : null;
+}

@@ -78,7 +78,7 @@ function nodeList() {
       } },
     h("span", { class: `dot ${tone}` }),
     h("span", {}, node.name, h("small", {}, node.up
-      ? show("rate", latest(rate("events_complete", 1, node.name))) : STATES[node.state])),
+      ? show("rate", latest(rate("events_complete", node.name))) : STATES[node.state])),
     h("canvas"), h("span", { class: `said ${tone}` }, text));
   }));
 }
@@ -100,7 +100,7 @@ function render() {
   byId("tiles").querySelectorAll("canvas").forEach((canvas, i) =>
     sparkline(canvas, made[i].points, made[i].name, settings.range));
   byId("nodes").querySelectorAll("canvas").forEach((canvas, i) =>
-    sparkline(canvas, rate("events_complete", 1, store.nodes[i].name), "blue", settings.range));
+    sparkline(canvas, rate("events_complete", store.nodes[i].name), "blue", settings.range));
   plots.forEach((plot) => plot.update(settings.range));
   document.querySelector("main").className = store.reached && last?.up ? "" : "stale";
   document.title = last?.up && store.reached

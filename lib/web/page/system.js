@@ -67,17 +67,17 @@ function creditsPanel() {
     h("span", { class: keys.paused_permille ? "caution" : "" }, `${keys.paused_permille / 10}%`),
     h("span", { class: tone }, word)];
   });
-  return rows.length ? panel("Builders of the system", "slots granted and in use; as the event " +
-    "manager knows them", table([["builder"], ["slots", "stretch"], ["free"], ["grants"],
-    ["oldest"], ["paused"], ["", "left"]], rows)) : null;
+  return tablePanel("Builders of the system",
+    "slots granted and in use; as the event manager knows them", [["builder"], ["slots", "stretch"],
+      ["free"], ["grants"], ["oldest"], ["paused"], ["", "left"]], rows);
 }
 
 function stepPanel() {
   const rows = things("step").map(({ name, keys, quantile: of }) => [h("b", {},
     name.replaceAll("_", " ")), keys.since.replaceAll("_", " "), show("time", of("latency", 0.5)),
   show("time", of("latency", 0.99)), show("time", keys.latency_max_ns)]);
-  return rows.length ? panel("Steps of control", "how long they take; the longest of the run",
-    table([["to"], ["from", "left"], ["p50"], ["p99"], ["max"]], rows)) : null;
+  return tablePanel("Steps of control", "how long they take; the longest of the run",
+    [["to"], ["from", "left"], ["p50"], ["p99"], ["max"]], rows);
 }
 
 function readoutPanel() {
@@ -94,14 +94,13 @@ function readoutPanel() {
       `${share(keys.ring_used_bytes, keys)} full, at most ${share(keys.ring_highest_bytes, keys)}`)
         : ""];
   });
-  return rows.length ? panel("Readouts", "what is granted, sent", table([["name"],
-    ["port", "left"], ["events"], ["payload"], ["held by", "left"], ["buffer full"],
-    ["producer ring", "stretch"]], rows)) : null;
+  return tablePanel("Readouts", "what is granted, sent", [["name"], ["port", "left"], ["events"],
+    ["payload"], ["held by", "left"], ["buffer full"], ["producer ring", "stretch"]], rows);
 }
 
 // The growth of a counter of nanoseconds as a share of the time.
 function shareOf(value) {
-  return value === null ? show("percent", null) : show("percent", value / 1e9);
+  return show("percent", value === null ? null : value / 1e9);
 }
 
 function pfcPanel() {
@@ -111,9 +110,9 @@ function pfcPanel() {
     show("count", keys.xoff_received),
     h("span", { class: of("pausing_ns") > 1e7 ? "caution" : "" }, shareOf(of("pausing_ns"))),
     show("count", keys.xoff_sent)]);
-  return rows.length ? panel("Flow control", "share of the time in which a port is paused, or pauses "
-    + "its link partner", table([["port"], ["", "left"], ["priority"], ["is paused"],
-    ["frames in"], ["pauses"], ["frames out"]], rows)) : null;
+  return tablePanel("Flow control",
+    "share of the time in which a port is paused, or pauses its link partner", [["port"],
+      ["", "left"], ["priority"], ["is paused"], ["frames in"], ["pauses"], ["frames out"]], rows);
 }
 
 function xdpPanel() {
@@ -125,8 +124,8 @@ function xdpPanel() {
       h("span", { class: strangers ? "caution" : "" }, show("count", strangers)),
       h("span", { class: lost ? "wrong" : "" }, show("count", lost))];
   });
-  return rows.length ? panel("AF_XDP", "what the BPF program does with packets", table([["port"],
-    ["", "left"], ["to evb"], ["to the kernel"], ["of strangers"], ["lost"]], rows)) : null;
+  return tablePanel("AF_XDP", "what the BPF program does with packets", [["port"], ["", "left"],
+    ["to evb"], ["to the kernel"], ["of strangers"], ["lost"]], rows);
 }
 
 function rocePanel() {
@@ -136,9 +135,8 @@ function rocePanel() {
     show("count", keys.cnps_sent), show("count", keys.nak_sent_sequence),
     h("span", { class: keys.datagrams_icrc_errors ? "wrong" : "" },
       show("count", keys.datagrams_icrc_errors))]);
-  return rows.length ? panel("RoCE", "of ports that receive", table([["port"], ["queue pairs"],
-    ["messages"], ["payload"], ["put off"], ["congestion"], ["gaps"], ["wrong ICRC"]],
-  rows)) : null;
+  return tablePanel("RoCE", "of ports that receive", [["port"], ["queue pairs"], ["messages"],
+    ["payload"], ["put off"], ["congestion"], ["gaps"], ["wrong ICRC"]], rows);
 }
 
 // Things with problems come first.
@@ -151,7 +149,7 @@ function queuePairPanel() {
     show("bitRate", (of("bytes") ?? 0) * 8), show("bitRate", (of("sent_bytes") ?? 0) * 8),
     h("span", { class: of("retransmissions") > 0 ? "caution" : "" },
       show("count", keys.retransmissions))]);
-  return rows.length ? panel("Queue pairs", list.length > 32 ? `32 of ${list.length}` : "",
-    table([["name"], ["", "left"], ["state", "left"], ["peer", "left"], ["received"], ["sent"],
-      ["sent again"]], rows)) : null;
+  return tablePanel("Queue pairs", list.length > 32 ? `32 of ${list.length}` : "", [["name"],
+    ["", "left"], ["state", "left"], ["peer", "left"], ["received"], ["sent"], ["sent again"]],
+  rows);
 }

@@ -122,30 +122,22 @@ function tiles(last) {
 
 // --- losses -------------------------------------------------------------------------------------
 
-// The summary in the form of a thing, for its rates.
-function things0(part) {
-  const list = store.snapshots, now = list[list.length - 1], then = list[0];
-  return now ? { keys: now.keys[part], before: then.keys[part],
-    seconds: (now.time - then.time) / 1000 } : null;
-}
-
-function causes(thing) {
-  if (!thing)
-    return [];
+function causes() {
+  const { snapshots } = store, now = snapshots[snapshots.length - 1], then = snapshots[0];
+  const { keys, rate: of } = thing(now.keys.summary, then.keys.summary,
+    (now.time - then.time) / 1000);
   const kinds = [["packet_drop_", "packets"], ["segment_drop_", "segments"]];
-  const list = Object.entries(thing.keys).flatMap(([key, total]) => kinds
+  const list = Object.entries(keys).flatMap(([key, total]) => kinds
     .filter(([prefix]) => key.startsWith(prefix)).map(([prefix, what]) => ({
-      name: key.slice(prefix.length).replaceAll("_", " "), what, total,
-      recent: Math.max(0, total - (thing.before[key] ?? total)) / Math.max(thing.seconds, 1e-3) })));
-  list.push({ name: "missed by ports", what: "packets", total: thing.keys.packets_missed ?? 0,
-    recent: Math.max(0, (thing.keys.packets_missed ?? 0) - (thing.before.packets_missed ?? 0)) /
-      Math.max(thing.seconds, 1e-3) });
+      name: key.slice(prefix.length).replaceAll("_", " "), what, total, recent: of(key) ?? 0 })));
+  list.push({ name: "missed by ports", what: "packets", total: keys.packets_missed ?? 0,
+    recent: of("packets_missed") ?? 0 });
   return list.filter(({ total }) => total > 0).sort((a, b) => b.recent - a.recent ||
     b.total - a.total);
 }
 
 function lossPanel() {
-  const list = causes(things0("summary")), most = Math.max(1, ...list.map(({ total }) => total));
+  const list = causes(), most = Math.max(1, ...list.map(({ total }) => total));
   if (!list.length)
     return panel("Losses by cause", "", h("div", { class: "empty ok" },
       "Nothing was dropped or missed."));
@@ -254,9 +246,8 @@ function linkPanel() {
         : keys.full ? `full ${show("count", keys.full)} times` : ""),
     h("span", { class: culprit ? "wrong" : "" }, culprit ?? "")];
   });
-  return rows.length ? panel("Links", "fill, most so far",
-    table([["link"], ["fill", "stretch"], ["segments"], ["", "left"], ["held by", "left"]], rows))
-    : null;
+  return tablePanel("Links", "fill, most so far",
+    [["link"], ["fill", "stretch"], ["segments"], ["", "left"], ["held by", "left"]], rows);
 }
 
 function builderPanel() {
@@ -294,15 +285,13 @@ function portPanel() {
       show("count", keys.rx_missed + keys.rx_no_buffer)),
     bar([[keys.pool_mbufs - keys.pool_free, "teal"]], keys.pool_mbufs,
       `${keys.pool_free} of ${keys.pool_mbufs} buffers free`)]);
-  return rows.length ? panel("Ports", "as the driver counts", table([["port"], ["link"],
-    ["received"], [""], ["sent"], ["missed"], ["buffers", "stretch"]], rows)) : null;
+  return tablePanel("Ports", "as the driver counts", [["port"], ["link"],
+    ["received"], [""], ["sent"], ["missed"], ["buffers", "stretch"]], rows);
 }
 
-function simplePanel(group, title, columns) {
-  const list = things(group);
-  return list.length ? panel(title, "", table([["name"], ...columns.map(([label]) =>
-    [label])], list.map((thing) => [h("b", {}, `${thing.name}`), ...columns.map(([, make]) =>
-    make(thing))]))) : null;
+function simplePanel(title, list, columns) {
+  return tablePanel(title, "", [["name"], ...columns.map(([label]) => [label])], list.map((one) =>
+    [h("b", {}, `${one.name}`), ...columns.map(([, make]) => make(one))]));
 }
 
 const SHOWN = new Set(["info", "summary", "diagnosis", "role", "link", "builder", "source", "port", "lcore",
@@ -312,15 +301,14 @@ const SHOWN = new Set(["info", "summary", "diagnosis", "role", "link", "builder"
 // Groups that this page does not know: their plain numbers. Members of a group may have different ones.
 function otherPanels() {
   const keys = store.last?.snapshot ?? {};
-  return Object.keys(keys).filter((group) => !SHOWN.has(group) && Array.isArray(keys[group]) &&
-    keys[group].length).map((group) => {
+  return Object.keys(keys).filter((group) =>
+    !SHOWN.has(group) && Array.isArray(keys[group])).map((group) => {
     const list = things(group);
     const names = [...new Set(list.flatMap(({ keys }) => Object.keys(keys).slice(1).filter((key) =>
       ["number", "string"].includes(typeof keys[key]))))];
-    return panel(group, "", table([["name"], ...names.map((name) =>
-      [name.replaceAll("_", " ")])], list.slice(0, 64).map((thing) => [h("b", {}, `${thing.name}`),
-      ...names.map((name) => typeof thing.keys[name] === "number" ? show("count", thing.keys[name])
-        : `${thing.keys[name] ?? ""}`)])));
+    return simplePanel(group, list.slice(0, 64), names.map((name) => [name.replaceAll("_", " "),
+      ({ keys }) => typeof keys[name] === "number" ? show("count", keys[name])
+        : `${keys[name] ?? ""}`]));
   });
 }
 
@@ -328,18 +316,18 @@ function otherPanels() {
 function columns() {
   return [
     [creditsPanel(), sourcePanel(), linkPanel(), portPanel(), xdpPanel(), pfcPanel(), rocePanel(),
-      queuePairPanel(), readoutPanel(), simplePanel("generator", "Generators", [
+      queuePairPanel(), readoutPanel(), simplePanel("Generators", things("generator"), [
       ["kind", ({ keys }) => keys.kind],
       ["events", ({ rate: of }) => show("rate", of("events"))],
       ["packets", ({ rate: of }) => show("rate", of("packets"))],
       ["bytes", ({ rate: of }) => show("byteRate", of("bytes"))],
       ["", ({ keys }) => keys.finished ? "finished" : "sends"]])],
-    [managerPanel(), stepPanel(), lossPanel(), lcorePanel(), builderPanel(), simplePanel("decision", "Decisions", [
+    [managerPanel(), stepPanel(), lossPanel(), lcorePanel(), builderPanel(), simplePanel("Decisions", things("decision"), [
       ["accepted", ({ rate: of }) => show("rate", of("accepted"))],
       ["rejected", ({ rate: of }) => show("rate", of("rejected"))],
       ["undecided", ({ keys, rate: of }) => h("span", { class: of("undecided") > 0 ? "wrong" : "",
         title: `treated as ${keys.undecided_as}` }, show("rate", of("undecided")))],
-      ["held", ({ keys }) => show("count", keys.held)]]), simplePanel("writer", "Writers", [
+      ["held", ({ keys }) => show("count", keys.held)]]), simplePanel("Writers", things("writer"), [
       ["format", ({ keys }) => keys.format],
       ["events", ({ rate: of }) => show("rate", of("events"))],
       ["bytes", ({ rate: of }) => show("byteRate", of("bytes"))],
