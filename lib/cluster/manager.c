@@ -120,11 +120,12 @@ uint32_t cluster_manager_renumbered(const struct cluster_manager *manager)
 // --- records ---
 
 static void take_builder(struct cluster_manager *manager, unsigned from,
-			 const struct ctrl_record *record)
+			 const struct ctrl_record *record, uint64_t now)
 {
 	struct ctrl_builder received;
 	struct manager_builder *builder;
 
+	(void)now;
 	if (ctrl_get_builder(record, &received) != WIRE_OK ||
 	    received.builder >= manager->cluster->nodes[from].n_builders)
 		return;
@@ -150,7 +151,7 @@ static void take_credits(struct cluster_manager *manager, unsigned from,
 	struct ctrl_credit_list received;
 	unsigned builder;
 
-	if (ctrl_get_credit_list(record, &received) != WIRE_OK ||
+	if (manager->sched == NULL || ctrl_get_credit_list(record, &received) != WIRE_OK ||
 	    received.builder >= manager->cluster->nodes[from].n_builders)
 		return;
 	builder = manager->cluster->nodes[from].first_builder + received.builder;
@@ -201,82 +202,55 @@ static void take_progress(struct cluster_manager *manager, unsigned from,
 }
 
 static void take_phase(struct cluster_manager *manager, unsigned from,
-		       const struct ctrl_record *record)
+		       const struct ctrl_record *record, uint64_t now)
 {
 	const unsigned rank = manager->readouts.of_node[from];
 	struct ctrl_phase received;
 
+	(void)now;
 	if (rank != CLUSTER_NONE && ctrl_get_phase(record, &received) == WIRE_OK &&
 	    received.run == manager->run)
 		sched_phases_reach(&manager->phases, rank, received.phase);
 }
 
-// Events that a node published shortly before its exclusion count too, and those that it gave up
-// then are granted again.
-static bool is_about_events(uint16_t type)
-{
-	return type == CTRL_PROGRESS || type == CTRL_STEPS || type == CTRL_ADOPT ||
-	       type == CTRL_DONE || type == CTRL_BUILT;
-}
+struct record_handler {
+	void (*take)(struct cluster_manager *manager, unsigned from,
+		     const struct ctrl_record *record, uint64_t now);
+	// Events that a node published shortly before its exclusion count too, and those that it
+	// gave up then are granted again.
+	bool from_excluded;
+};
+
+static const struct record_handler handlers[CTRL_N_TYPES] = {
+	[CTRL_REGISTER] = { manager_register, false },
+	[CTRL_PROGRESS] = { take_progress, true },
+	[CTRL_STEPS] = { manager_steps, true },
+	[CTRL_ADOPT] = { manager_adopt, true },
+	[CTRL_RELEASE] = { take_release, false },
+	[CTRL_RUN_STATE] = { manager_run_state, false },
+	[CTRL_ANNOUNCE] = { manager_announced, false },
+	[CTRL_BUILDER] = { take_builder, false },
+	[CTRL_CREDIT_LIST] = { take_credits, false },
+	[CTRL_DONE] = { take_done, true },
+	[CTRL_BUILT] = { manager_built, true },
+	[CTRL_PHASE] = { take_phase, false },
+	[CTRL_HEARTBEAT] = { manager_heartbeat, false },
+	[CTRL_BYE] = { manager_bye, false },
+};
 
 void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 			    const struct ctrl_record *record, uint64_t now)
 {
+	const struct record_handler *handler;
 	const struct manager_node *node;
 
-	if (from >= manager->cluster->n_nodes)
+	if (from >= manager->cluster->n_nodes || record->type >= CTRL_N_TYPES)
 		return;
 	node = &manager->nodes[from];
-	if (record->type == CTRL_REGISTER) {
-		manager_register(manager, from, record, now);
-		return;
-	}
-	if (!node->registered && !(node->operator_excluded && is_about_events(record->type)))
-		return;
-	switch (record->type) {
-	case CTRL_PROGRESS:
-		take_progress(manager, from, record, now);
-		break;
-	case CTRL_STEPS:
-		manager_steps(manager, from, record, now);
-		break;
-	case CTRL_ADOPT:
-		manager_adopt(manager, from, record, now);
-		break;
-	case CTRL_RELEASE:
-		take_release(manager, from, record, now);
-		break;
-	case CTRL_RUN_STATE:
-		manager_run_state(manager, from, record);
-		break;
-	case CTRL_ANNOUNCE:
-		manager_announced(manager, from, record, now);
-		break;
-	case CTRL_BUILDER:
-		take_builder(manager, from, record);
-		break;
-	case CTRL_CREDIT_LIST:
-		if (manager->sched != NULL)
-			take_credits(manager, from, record, now);
-		break;
-	case CTRL_DONE:
-		take_done(manager, from, record, now);
-		break;
-	case CTRL_BUILT:
-		manager_built(manager, from, record, now);
-		break;
-	case CTRL_PHASE:
-		take_phase(manager, from, record);
-		break;
-	case CTRL_HEARTBEAT:
-		manager_heartbeat(manager, from, record, now);
-		break;
-	case CTRL_BYE:
-		manager_bye(manager, from, now);
-		break;
-	default:
-		break;
-	}
+	handler = &handlers[record->type];
+	if (handler->take != NULL && (node->registered || record->type == CTRL_REGISTER ||
+				      (node->operator_excluded && handler->from_excluded)))
+		handler->take(manager, from, record, now);
 }
 
 // Tells the readout nodes which phases all of them have finished.

@@ -223,7 +223,8 @@ void manager_announced(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record, uint64_t now);
 void manager_heartbeat(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record, uint64_t now);
-void manager_bye(struct cluster_manager *manager, unsigned from, uint64_t now);
+void manager_bye(struct cluster_manager *manager, unsigned from, const struct ctrl_record *record,
+		 uint64_t now);
 // Sends WELCOME and the present state of the run.
 void manager_welcome(struct cluster_manager *manager, unsigned node, uint64_t now);
 // Whether all nodes are registered, except those that the operator has excluded and, with `or_due`,
@@ -395,7 +396,7 @@ bool manager_takes_prepared(struct cluster_manager *manager, unsigned node, uint
 bool manager_is_of_run(struct cluster_manager *manager, unsigned node, uint32_t run);
 // Handles a node's report of its run state.
 void manager_run_state(struct cluster_manager *manager, unsigned from,
-		       const struct ctrl_record *record);
+		       const struct ctrl_record *record, uint64_t now);
 // Brings all nodes into the run state that the manager has learned from the nodes' reports.
 void manager_take_over(struct cluster_manager *manager);
 // Starts the run once all nodes are registered, and ends it once all events are built.

@@ -440,13 +440,15 @@ static void node_process_ended(struct cluster_manager *manager, unsigned index, 
 	manager_expel_suspended(manager, index, UINT64_MAX, now);
 }
 
-void manager_bye(struct cluster_manager *manager, unsigned index, uint64_t now)
+void manager_bye(struct cluster_manager *manager, unsigned index, const struct ctrl_record *record,
+		 uint64_t now)
 {
 	struct manager_node *node = &manager->nodes[index];
 	// Before BYE the node has reported all events that it has published; it publishes no more.
 	// If it has not reported what it holds, its events are those of an earlier process.
 	const uint64_t known_from = manager_is_reporting(manager, index) ? node->known_from : 0;
 
+	(void)record;
 	manager->changes++;
 	node->registered = false;
 	node->left = true;

@@ -149,10 +149,11 @@ static void take_state(struct cluster_manager *manager, enum ctrl_run_state stat
 }
 
 void manager_run_state(struct cluster_manager *manager, unsigned from,
-		       const struct ctrl_record *record)
+		       const struct ctrl_record *record, uint64_t now)
 {
 	struct ctrl_run_report received;
 
+	(void)now;
 	if (ctrl_get_run_report(record, &received) != WIRE_OK)
 		return;
 	manager->nodes[from].state = received.state;
