@@ -54,8 +54,8 @@ static void view_decision(const struct appliance *appliance, unsigned index, tel
 // --- the members of deciding groups ---
 
 struct decision_member_view {
-	const char *name, *group, *builder;
-	char text[3 * EVB_NAME_SIZE];
+	char name[3 * EVB_NAME_SIZE];
+	const char *group, *builder;
 	uint32_t pid;
 };
 
@@ -94,8 +94,7 @@ static void fill_member(struct decision_member_view *view, const struct applianc
 	view->group = state.name;
 	view->builder = appliance->config->builders[builder].name;
 	view->pid = evring_member_pid(appliance->rings[builder], group, member);
-	snprintf(view->text, sizeof(view->text), "%s/%s/%u", view->group, view->builder, member);
-	view->name = view->text;
+	snprintf(view->name, sizeof(view->name), "%s/%s/%u", view->group, view->builder, member);
 }
 
 static void view_member(const struct appliance *appliance, unsigned index, telemetry_bases bases)

@@ -9,12 +9,11 @@
 #include <rte_mempool.h>
 
 struct port_view {
-	const char *name, *profile, *driver, *device, *mac;
+	const char *name, *profile, *driver, *device;
 	uint64_t id, numa_node, mtu, rx_queues, tx_queues, link_up, link_megabits, pool_mbufs,
 	    pool_free, pool_free_lowest;
-	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, rx_no_buffer;
-	uint64_t tx_packets, tx_bytes, tx_errors;
-	char mac_text[18];
+	struct rte_eth_stats stats;
+	char mac[18];
 };
 
 static const struct metric port_metrics[] = {
@@ -35,38 +34,31 @@ static const struct metric port_metrics[] = {
 	      "free receive buffers, with those in caches of lcores"),
 	GAUGE("pool_free_lowest", port_view, pool_free_lowest,
 	      "fewest free receive buffers since the start, sampled at 10 Hz"),
-	COUNTER("rx_packets", port_view, rx_packets, "packets received, as the driver counts"),
-	COUNTER("rx_bytes", port_view, rx_bytes, "bytes of packets received, as the driver counts"),
-	COUNTER("rx_missed", port_view, rx_missed,
+	COUNTER("rx_packets", port_view, stats.ipackets, "packets received, as the driver counts"),
+	COUNTER("rx_bytes", port_view, stats.ibytes,
+		"bytes of packets received, as the driver counts"),
+	COUNTER("rx_missed", port_view, stats.imissed,
 		"packets lost because no descriptor was free, also in the kernel"),
-	COUNTER("rx_no_buffer", port_view, rx_no_buffer,
+	COUNTER("rx_no_buffer", port_view, stats.rx_nombuf,
 		"packets for which the pool had no buffer"),
-	COUNTER("rx_errors", port_view, rx_errors, "packets received with errors"),
-	COUNTER("tx_packets", port_view, tx_packets, "packets sent, as the driver counts"),
-	COUNTER("tx_bytes", port_view, tx_bytes, "bytes of packets sent, as the driver counts"),
-	COUNTER("tx_errors", port_view, tx_errors, "packets that the driver failed to send"),
+	COUNTER("rx_errors", port_view, stats.ierrors, "packets received with errors"),
+	COUNTER("tx_packets", port_view, stats.opackets, "packets sent, as the driver counts"),
+	COUNTER("tx_bytes", port_view, stats.obytes, "bytes of packets sent, as the driver counts"),
+	COUNTER("tx_errors", port_view, stats.oerrors, "packets that the driver failed to send"),
 	{ 0 },
 };
 
 // A counter that the driver does not have stays 0.
 static void add_driver_counters(struct port_view *view, const struct port *port)
 {
-	struct rte_eth_stats stats = { 0 };
 	struct rte_eth_link link = { 0 };
 	bool known = rte_eth_link_get_nowait(port->id, &link) == 0 &&
 		     link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
 
-	(void)rte_eth_stats_get(port->id, &stats);
+	(void)rte_eth_stats_get(port->id, &view->stats);
+	view->stats.imissed += port_kernel_drops(port);
 	view->link_up = link.link_status == RTE_ETH_LINK_UP;
 	view->link_megabits = known ? link.link_speed : 0;
-	view->rx_packets = stats.ipackets;
-	view->rx_bytes = stats.ibytes;
-	view->rx_missed = stats.imissed + port_kernel_drops(port);
-	view->rx_errors = stats.ierrors;
-	view->rx_no_buffer = stats.rx_nombuf;
-	view->tx_packets = stats.opackets;
-	view->tx_bytes = stats.obytes;
-	view->tx_errors = stats.oerrors;
 }
 
 static void view_port(const struct appliance *appliance, unsigned index, telemetry_bases bases)
@@ -80,7 +72,6 @@ static void view_port(const struct appliance *appliance, unsigned index, telemet
 		.profile = port->config->profile,
 		.driver = port->profile->driver,
 		.device = port->config->device[0] != '\0' ? port->config->device : "none",
-		.mac = view.mac_text,
 		.id = port->id,
 		.numa_node = (uint64_t)port->numa_node,
 		.mtu = port->config->mtu,
@@ -90,8 +81,8 @@ static void view_port(const struct appliance *appliance, unsigned index, telemet
 		.pool_free = rte_mempool_avail_count(port->pool),
 		.pool_free_lowest = atomic_load_explicit(&port->pool_lowest, memory_order_relaxed),
 	};
-	snprintf(view.mac_text, sizeof(view.mac_text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0],
-		 mac[1], mac[2], mac[3], mac[4], mac[5]);
+	snprintf(view.mac, sizeof(view.mac), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1],
+		 mac[2], mac[3], mac[4], mac[5]);
 	add_driver_counters(&view, port);
 	bases[0] = &view;
 }

@@ -14,8 +14,8 @@
 #define NAME_SIZE (EVB_NAME_SIZE + 12)
 
 struct qp_view {
-	const char *name, *service, *state, *cause, *peer;
-	char name_text[NAME_SIZE], peer_text[INET6_ADDRSTRLEN];
+	char name[NAME_SIZE], peer[INET6_ADDRSTRLEN];
+	const char *service, *state, *cause;
 };
 
 static const char *name_of_nak(unsigned nak)
@@ -170,17 +170,15 @@ static void view_qp(const struct appliance *appliance, unsigned index, telemetry
 	if (qp == NULL)
 		return;
 	view = (struct qp_view){
-		.name = view.name_text,
 		.service = services[qp->service],
 		.state = state_words[qp->state],
 		.cause = qp_cause_name((enum qp_cause)qp->cause),
-		.peer = view.peer_text,
 	};
-	snprintf(view.name_text, sizeof(view.name_text), "%s/%u",
+	snprintf(view.name, sizeof(view.name), "%s/%u",
 		 owner < config->n_ports ? config->ports[owner].name
 					 : config->generators[owner - config->n_ports].name,
 		 qp->qpn);
-	print_peer(&qp->peer, view.peer_text);
+	print_peer(&qp->peer, view.peer);
 	bases[0] = &view;
 	bases[1] = qp;
 }

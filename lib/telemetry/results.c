@@ -121,8 +121,8 @@ const struct telemetry_group telemetry_results = {
 // --- the decisions of a node, on the node that writes them ---
 
 struct node_view {
-	const char *name, *node;
-	char text[2 * EVB_NAME_SIZE];
+	char name[2 * EVB_NAME_SIZE];
+	const char *node;
 	uint64_t received;
 };
 
@@ -138,9 +138,8 @@ static void fill(struct node_view *view, const struct appliance *appliance, unsi
 {
 	const struct cluster_system *system = &appliance->config->cluster;
 
-	snprintf(view->text, sizeof(view->text), "%s/%s", system->results[results].name,
+	snprintf(view->name, sizeof(view->name), "%s/%s", system->results[results].name,
 		 system->nodes[node].name);
-	view->name = view->text;
 	view->node = system->nodes[node].name;
 	view->received = counter_read(&appliance->inboxes[results]->received[node]);
 }

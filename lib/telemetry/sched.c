@@ -13,9 +13,9 @@
 // --- the totals ----------------------------------------------------------------------------------
 
 struct sched_totals {
-	const char *node, *state, *scarce;
+	const char *node, *state;
 	struct cluster_manager_view manager;
-	char scarce_text[2 * EVB_NAME_SIZE];
+	char scarce[2 * EVB_NAME_SIZE];
 };
 
 static const char *const run_states[] = { "idle",     "configured", "ready",  "running", "paused",
@@ -110,9 +110,8 @@ static void name_scarce(const struct appliance *appliance, struct sched_totals *
 	if (!sched_slow_is_found(&slow))
 		return;
 	builder = &cluster->builders[slow.builder];
-	snprintf(view->scarce_text, sizeof(view->scarce_text), "%s.%s",
-		 cluster->nodes[builder->node].name, builder->name);
-	view->scarce = view->scarce_text;
+	snprintf(view->scarce, sizeof(view->scarce), "%s.%s", cluster->nodes[builder->node].name,
+		 builder->name);
 }
 
 // An elected manager comes into office and leaves it.
@@ -154,10 +153,9 @@ const struct telemetry_group telemetry_sched = {
 // --- the builders --------------------------------------------------------------------------------
 
 struct credits_view {
-	const char *name;
+	char name[2 * EVB_NAME_SIZE];
 	uint64_t number, group, rate_share, paused_share, oldest_event, oldest_ns;
 	struct sched_builder_view builder;
-	char name_text[2 * EVB_NAME_SIZE];
 };
 
 static const struct metric credits_metrics[] = {
@@ -202,11 +200,10 @@ static void view_credits(const struct appliance *appliance, unsigned index, tele
 	struct sched_builder_view *builder = &view.builder;
 
 	view = (struct credits_view){
-		.name = view.name_text,
 		.number = index,
 		.group = cluster->builders[index].group,
 	};
-	snprintf(view.name_text, sizeof(view.name_text), "%s.%s",
+	snprintf(view.name, sizeof(view.name), "%s.%s",
 		 cluster->nodes[cluster->builders[index].node].name, cluster->builders[index].name);
 	control_role_builder(control, index, builder);
 	view.rate_share = (uint64_t)(builder->rate_share * THOUSANDTHS);

@@ -14,8 +14,8 @@
 #define NAME_SIZE (ROLE_NAME_SIZE + INET6_ADDRSTRLEN)
 
 struct stranger_view {
-	const char *name, *source, *cause;
-	char name_text[NAME_SIZE], source_text[8];
+	char name[NAME_SIZE], source[16];
+	const char *cause;
 	struct stranger stranger;
 	uint16_t udp_port, vlan;
 };
@@ -51,13 +51,11 @@ static void fill(struct stranger_view *view, const struct role *role)
 	char address[INET6_ADDRSTRLEN];
 
 	print_address(origin, address);
-	snprintf(view->name_text, sizeof(view->name_text), "%s/%s", role->name, address);
-	snprintf(view->source_text, sizeof(view->source_text), "-");
+	snprintf(view->name, sizeof(view->name), "%s/%s", role->name, address);
+	snprintf(view->source, sizeof(view->source), "-");
 	if (view->stranger.source != STRANGER_NO_ID)
-		snprintf(view->source_text, sizeof(view->source_text), "%u",
+		snprintf(view->source, sizeof(view->source), "%u",
 			 (unsigned)(uint16_t)view->stranger.source);
-	view->name = view->name_text;
-	view->source = view->source_text;
 	view->cause = segment_cause_name(view->stranger.cause);
 	view->udp_port = origin_port(origin);
 	view->vlan = origin->key >> ORIGIN_VLAN_SHIFT & 0xFFF;
