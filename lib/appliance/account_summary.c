@@ -49,12 +49,8 @@ static cJSON *add_list(struct summary *summary, cJSON *to, const char *name)
 // Appends an object to a list and returns it.
 static cJSON *add_member(struct summary *summary, cJSON *list)
 {
-	cJSON *object = cJSON_CreateObject();
+	cJSON *object = run_status_append(list, cJSON_CreateObject());
 
-	if (!cJSON_AddItemToArray(list, object)) {
-		cJSON_Delete(object);
-		object = NULL;
-	}
 	summary->failed |= object == NULL;
 	return object;
 }
@@ -183,14 +179,9 @@ static void add_lcore(struct summary *summary, cJSON *list, const struct lcore *
 		all = 1; // the lcore never ran: all shares are 0
 	add_count(summary, member, "cpu", lcore->cpu);
 	roles = add_list(summary, member, "roles");
-	for (unsigned i = 0; i < lcore->n_roles; i++) {
-		cJSON *name = cJSON_CreateString(lcore->roles[i]->name);
-
-		if (!cJSON_AddItemToArray(roles, name)) {
-			cJSON_Delete(name);
-			summary->failed = true;
-		}
-	}
+	for (unsigned i = 0; i < lcore->n_roles; i++)
+		summary->failed |=
+		    run_status_append(roles, cJSON_CreateString(lcore->roles[i]->name)) == NULL;
 	add_number(summary, member, "busy", busy / all);
 	add_number(summary, member, "idle", idle / all);
 	add_number(summary, member, "backpressured", backpressured / all);

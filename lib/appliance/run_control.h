@@ -35,5 +35,14 @@ bool run_control_asks_for_end(const struct appliance *appliance);
 // of all nodes. The caller frees it. NULL if memory ran out. Control thread.
 cJSON *run_status(const struct appliance *appliance);
 
+// Appends an item to a list, which owns it, and returns it. NULL if memory ran out.
+static inline cJSON *run_status_append(cJSON *list, cJSON *item)
+{
+	if (cJSON_AddItemToArray(list, item))
+		return item;
+	cJSON_Delete(item);
+	return NULL;
+}
+
 // Appends a finding of the diagnosis to a list. False if memory ran out.
 bool run_status_add_finding(cJSON *list, const struct diagnosis_finding *finding);

@@ -28,12 +28,8 @@ static bool add_text(cJSON *to, const char *name, const char *value)
 
 bool run_status_add_finding(cJSON *list, const struct diagnosis_finding *finding)
 {
-	cJSON *member = cJSON_CreateObject();
+	cJSON *member = run_status_append(list, cJSON_CreateObject());
 
-	if (!cJSON_AddItemToArray(list, member)) {
-		cJSON_Delete(member);
-		return false;
-	}
 	return add_text(member, "rule", finding->rule) &&
 	       add(member, "severity", finding->severity) &&
 	       add_text(member, "subject", finding->subject) &&
@@ -135,11 +131,9 @@ static bool add_standbys(cJSON *office, const struct cluster_system *cluster,
 	bool added = list != NULL;
 
 	for (unsigned i = 0; i < view->n_standbys && added; i++) {
-		cJSON *name = cJSON_CreateString(cluster->nodes[view->standbys[i]].name);
+		const char *name = cluster->nodes[view->standbys[i]].name;
 
-		added = cJSON_AddItemToArray(list, name);
-		if (!added)
-			cJSON_Delete(name);
+		added = run_status_append(list, cJSON_CreateString(name)) != NULL;
 	}
 	return added;
 }
@@ -167,12 +161,8 @@ static bool add_office(cJSON *to, const struct appliance *appliance)
 static bool add_member(cJSON *list, const struct cluster_system_node *node,
 		       const struct cluster_node_state *state)
 {
-	cJSON *member = cJSON_CreateObject();
+	cJSON *member = run_status_append(list, cJSON_CreateObject());
 
-	if (!cJSON_AddItemToArray(list, member)) {
-		cJSON_Delete(member);
-		return false;
-	}
 	return add_text(member, "name", node->name) &&
 	       add_text(member, "state", ctrl_run_state_name(state->state)) &&
 	       add_flag(member, "registered", state->registered) &&
