@@ -211,16 +211,54 @@ static herr_t compress(hid_t creation, const struct convert_options *options, un
 	return H5Pset_filter(creation, BLOSC, H5Z_FLAG_OPTIONAL, BLOSC_N_VALUES, values);
 }
 
-hid_t hdf5_file_creation(const struct convert_options *options, unsigned width, uint64_t chunk)
+static hid_t type_of(unsigned width)
 {
-	hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-	hsize_t items = chunk;
+	switch (width) {
+	case 1:
+		return H5T_STD_U8LE;
+	case 2:
+		return H5T_STD_U16LE;
+	case 4:
+		return H5T_STD_U32LE;
+	default:
+		return H5T_STD_U64LE;
+	}
+}
 
-	// Every byte is written, and the same events give the same file.
-	if (H5Pset_chunk(creation, 1, &items) >= 0 &&
+hid_t hdf5_file_create_dataset(const struct convert_options *options, hid_t group, const char *name,
+			       unsigned width, uint64_t n, uint64_t chunk)
+{
+	const hsize_t items = n, most = H5S_UNLIMITED, of_chunk = chunk > 0 ? chunk : 1;
+	hid_t space = H5Screate_simple(1, &items, &most);
+	hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+	hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+	hid_t dataset = -1;
+
+	// Every byte is written, and the same events give the same file. Whole chunks are written
+	// at once: a cache would only be one more copy. Without a cache HDF5 1.10 loses the only
+	// chunk of a dataset whose size cannot change.
+	if (H5Pset_chunk(creation, 1, &of_chunk) >= 0 &&
 	    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) >= 0 &&
-	    H5Pset_obj_track_times(creation, false) >= 0 && compress(creation, options, width) >= 0)
-		return creation;
+	    H5Pset_obj_track_times(creation, false) >= 0 &&
+	    compress(creation, options, width) >= 0 && H5Pset_chunk_cache(access, 0, 0, 1) >= 0)
+		dataset =
+		    H5Dcreate2(group, name, type_of(width), space, H5P_DEFAULT, creation, access);
+	hdf5_file_close(access);
 	hdf5_file_close(creation);
-	return -1;
+	hdf5_file_close(space);
+	return dataset;
+}
+
+int hdf5_file_write(hid_t dataset, unsigned width, uint64_t at, uint64_t n, const void *items)
+{
+	const hsize_t first = at, count = n;
+	hid_t memory = H5Screate_simple(1, &count, NULL);
+	hid_t space = H5Dget_space(dataset);
+	herr_t status = H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &count, NULL);
+
+	if (status >= 0)
+		status = H5Dwrite(dataset, type_of(width), memory, space, H5P_DEFAULT, items);
+	hdf5_file_close(space);
+	hdf5_file_close(memory);
+	return status < 0 ? -1 : 0;
 }

@@ -35,6 +35,10 @@ int hdf5_file_check_compression(const char *path, enum convert_compression compr
 				char *error);
 int hdf5_file_check_filters(const char *path, hid_t dataset, char *error);
 
-// Properties of a new dataset with items of `width` bytes in chunks of `chunk` items. Negative on
-// failure.
-hid_t hdf5_file_creation(const struct convert_options *options, unsigned width, uint64_t chunk);
+// Creates a dataset of `n` items, unsigned integers of `width` bytes. It can grow, and has chunks
+// of `chunk` items, at least one. Negative on failure.
+hid_t hdf5_file_create_dataset(const struct convert_options *options, hid_t group, const char *name,
+			       unsigned width, uint64_t n, uint64_t chunk);
+
+// Writes the items from index `at` on. Returns 0 or -1.
+int hdf5_file_write(hid_t dataset, unsigned width, uint64_t at, uint64_t n, const void *items);

@@ -143,27 +143,6 @@ static hid_t create_file(const char *path)
 	return file;
 }
 
-static hid_t create_data(const struct to_hdf5 *to)
-{
-	// Without a cache HDF5 1.10 loses the only chunk of a dataset whose size cannot change.
-	const hsize_t size = to->input.size, most = H5S_UNLIMITED;
-	hid_t space = H5Screate_simple(1, &size, &most);
-	hid_t creation = hdf5_file_creation(to->options, 1,
-					    size == 0             ? 1
-					    : size < LAYOUT_CHUNK ? size
-								  : LAYOUT_CHUNK);
-	hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-	hid_t data = -1;
-
-	if (creation >= 0 && H5Pset_chunk_cache(access, 0, 0, 1) >= 0)
-		data = H5Dcreate2(to->file, LAYOUT_DATA_NAME, H5T_STD_U8LE, space, H5P_DEFAULT,
-				  creation, access);
-	hdf5_file_close(access);
-	hdf5_file_close(creation);
-	hdf5_file_close(space);
-	return data;
-}
-
 static void make_tables(struct to_hdf5 *to)
 {
 	const bool mep = to->input.kind == INSPECT_MEP;
@@ -201,7 +180,10 @@ static void begin_file(void *context, const struct inspect_file *file)
 		return;
 	}
 	to->file = create_file(to->path);
-	to->data = to->file < 0 ? -1 : create_data(to);
+	if (to->file >= 0)
+		to->data =
+		    hdf5_file_create_dataset(to->options, to->file, LAYOUT_DATA_NAME, 1, file->size,
+					     file->size < LAYOUT_CHUNK ? file->size : LAYOUT_CHUNK);
 	if (to->data < 0) {
 		fail(to);
 		return;
@@ -213,31 +195,17 @@ static void begin_file(void *context, const struct inspect_file *file)
 			fail(to);
 }
 
-static herr_t write_bytes(const struct to_hdf5 *to, uint64_t at, uint64_t size)
-{
-	const hsize_t first = at, n = size;
-	hid_t memory = H5Screate_simple(1, &n, NULL);
-	hid_t space = H5Dget_space(to->data);
-	herr_t status = H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &n, NULL);
-
-	if (status >= 0)
-		status = H5Dwrite(to->data, H5T_STD_U8LE, memory, space, H5P_DEFAULT,
-				  to->input.bytes + at);
-	hdf5_file_close(space);
-	hdf5_file_close(memory);
-	return status;
-}
-
 // Writes `data` in whole chunks up to `until`, and what is left at the end of the file.
 static void write_data(struct to_hdf5 *to, uint64_t until)
 {
 	while (!to->status && to->written < until) {
 		uint64_t left = until - to->written;
 		uint64_t size = left < LAYOUT_CHUNK ? left : LAYOUT_CHUNK;
+		const uint8_t *bytes = to->input.bytes + to->written;
 
 		if (size < LAYOUT_CHUNK && until != to->input.size)
 			break;
-		if (write_bytes(to, to->written, size) < 0) {
+		if (hdf5_file_write(to->data, 1, to->written, size, bytes) != 0) {
 			fail(to);
 			break;
 		}
