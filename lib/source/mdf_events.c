@@ -227,7 +227,7 @@ static size_t whole_records(const uint8_t *bytes, size_t size)
 	return size;
 }
 
-int mdf_events_load_head(struct mdf_events **events, const char *path, uint64_t window, char *error)
+int mdf_events_load(struct mdf_events **events, const char *path, uint64_t window, char *error)
 {
 	uint64_t head = window / SOURCE_PARTS;
 	uint8_t *bytes;
@@ -242,11 +242,6 @@ int mdf_events_load_head(struct mdf_events **events, const char *path, uint64_t 
 		return -1;
 	}
 	return 0;
-}
-
-int mdf_events_load(struct mdf_events **events, const char *path, char *error)
-{
-	return mdf_events_load_head(events, path, UINT64_MAX, error);
 }
 
 static int by_event(const void *key, const void *cell)

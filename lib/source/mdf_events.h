@@ -41,16 +41,12 @@ struct mdf_events {
 	size_t n_cells, capacity;
 };
 
-// Reads and checks the file: every record, its checksum if it has one, and every bank. The function
-// refuses files without events, records of anything but uncompressed banks, and banks of one row
-// with different versions, which MFPs cannot carry. Returns 0, or -1 with one line in
+// Reads and checks the file: every record, its checksum if it has one, and every bank. Of a file
+// that is larger than the window only the records of its first part are read (source_set.h). Files
+// without events are refused, records of anything but uncompressed banks, and banks of one row with
+// different versions, which MFPs cannot carry. Returns 0, or -1 with one line in
 // error[SOURCE_ERROR_SIZE] that names the file and the byte offset.
-int mdf_events_load(struct mdf_events **events, const char *path, char *error);
-
-// The same, but of a file that is larger than a window only the records of its first part
-// (source_set.h).
-int mdf_events_load_head(struct mdf_events **events, const char *path, uint64_t window,
-			 char *error);
+int mdf_events_load(struct mdf_events **events, const char *path, uint64_t window, char *error);
 
 // The same from bytes that were allocated by malloc(). The events own the bytes if the function
 // succeeds; otherwise the caller does. `name` names the file in messages.

@@ -21,7 +21,6 @@ struct mdf_packer {
 	const struct mdf_row *rows[N_IDS]; // of the same; NULL: this part of the file has none
 	uint8_t versions[N_IDS];           // of the same
 	// Scratch: of all rows of the file, and of the fragments of a block.
-	uint16_t row_ids[N_IDS];
 	const struct mdf_row *row_of[N_IDS]; // by source id
 	const struct mdf_known_row *known_of[N_IDS];
 	uint8_t types[MFP_MAX_FRAGMENTS];
@@ -85,13 +84,12 @@ static void close_packer(struct block_maker *maker)
 	free(packer);
 }
 
-// The number of positions of a cycle that covers the events a whole number of times: lcm(E, p) / p.
-static unsigned cycle_length(uint32_t n_events, uint32_t packing)
+uint64_t mdf_packer_cycle(uint64_t n_events, uint32_t packing)
 {
-	uint32_t a = n_events, b = packing;
+	uint64_t a = n_events, b = packing;
 
 	while (b) {
-		uint32_t rest = a % b;
+		uint64_t rest = a % b;
 
 		a = b;
 		b = rest;
@@ -99,62 +97,43 @@ static unsigned cycle_length(uint32_t n_events, uint32_t packing)
 	return n_events / a;
 }
 
-// Selects the wanted sources, in ascending order.
-static int set_sources(struct mdf_packer *packer, const struct source_set_parameters *parameters,
-		       char *error)
+// Finds the rows of the known sources; some may have no banks in this part of the file.
+static int find_rows(struct mdf_packer *packer, const char *file, const struct mdf_known *known,
+		     char *error)
 {
-	const struct mdf_events *events = packer->events;
-	unsigned n = parameters->n_ids ? parameters->n_ids : N_IDS;
-
-	if (mdf_sources_assign(events, packer->row_ids, error))
-		return -1;
-	for (uint32_t i = 0; i < events->n_rows; i++)
-		packer->row_of[packer->row_ids[i]] = &events->rows[i];
-	for (unsigned i = 0; i < n; i++) {
-		uint16_t id = parameters->n_ids ? parameters->ids[i] : (uint16_t)i;
-
-		if (!packer->row_of[id] && parameters->n_ids)
-			return error_line(error, SOURCE_ERROR_SIZE, "%s: it has no source %u",
-					  parameters->file, id);
-		if (!packer->row_of[id])
-			continue;
-		packer->versions[packer->maker.n_sources] = packer->row_of[id]->version;
-		packer->ids[packer->maker.n_sources] = id;
-		packer->rows[packer->maker.n_sources++] = packer->row_of[id];
-	}
-	return 0;
-}
-
-// The same for a part of a file: the sources are known, and some may have no banks in it.
-static int set_known_sources(struct mdf_packer *packer,
-			     const struct source_set_parameters *parameters,
-			     const struct mdf_known *known, char *error)
-{
-	const struct mdf_events *events = packer->events;
-
 	for (unsigned i = 0; i < known->n; i++)
 		packer->known_of[known->rows[i].id] = &known->rows[i];
-	for (uint32_t i = 0; i < events->n_rows; i++) {
-		const struct mdf_row *row = &events->rows[i];
+	for (uint32_t i = 0; i < packer->events->n_rows; i++) {
+		const struct mdf_row *row = &packer->events->rows[i];
 		const struct mdf_known_row *found = mdf_sources_find(known, row);
 
 		if (!found || found->version != row->version)
 			return error_line(error, SOURCE_ERROR_SIZE,
 					  "%s: banks of type %u, source id %u and version %u are "
 					  "not in the first part of the file: enlarge the window",
-					  parameters->file, row->bank_type, row->bank_source_id,
-					  row->version);
+					  file, row->bank_type, row->bank_source_id, row->version);
 		packer->row_of[found->id] = row;
 	}
-	for (unsigned id = 0, i = 0; id < N_IDS; id++) {
-		bool wanted =
-		    !parameters->n_ids || (i < parameters->n_ids && parameters->ids[i] == id);
+	return 0;
+}
 
-		if (!packer->known_of[id] || !wanted)
+// Selects the wanted sources, in ascending order.
+static int set_sources(struct mdf_packer *packer, const struct source_set_parameters *parameters,
+		       char *error)
+{
+	unsigned n = parameters->n_ids ? parameters->n_ids : N_IDS;
+
+	for (unsigned i = 0; i < n; i++) {
+		uint16_t id = parameters->n_ids ? parameters->ids[i] : (uint16_t)i;
+		const struct mdf_known_row *known = packer->known_of[id];
+
+		if (!known && parameters->n_ids)
+			return error_line(error, SOURCE_ERROR_SIZE, "%s: it has no source %u",
+					  parameters->file, id);
+		if (!known)
 			continue;
-		i++;
-		packer->versions[packer->maker.n_sources] = packer->known_of[id]->version;
-		packer->ids[packer->maker.n_sources] = (uint16_t)id;
+		packer->versions[packer->maker.n_sources] = known->version;
+		packer->ids[packer->maker.n_sources] = id;
 		packer->rows[packer->maker.n_sources++] = packer->row_of[id];
 	}
 	return 0;
@@ -172,14 +151,14 @@ int mdf_packer_open_part(struct block_maker **maker, struct mdf_events *events,
 	packer->packing = parameters->packing;
 	packer->maker = (struct block_maker){
 		.ids = packer->ids,
-		.n_cycle = cycle_length(events->n_events, parameters->packing),
+		.n_cycle = (unsigned)mdf_packer_cycle(events->n_events, parameters->packing),
 		.odin_source = -1,
 		.size = block_size,
 		.write = write_block,
 		.close = close_packer,
 	};
-	if (known ? set_known_sources(packer, parameters, known, error)
-		  : set_sources(packer, parameters, error)) {
+	if (find_rows(packer, parameters->file, known, error) ||
+	    set_sources(packer, parameters, error)) {
 		packer->events = NULL; // the caller owns them
 		close_packer(&packer->maker);
 		return -1;
@@ -191,7 +170,14 @@ int mdf_packer_open_part(struct block_maker **maker, struct mdf_events *events,
 int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events,
 			   const struct source_set_parameters *parameters, char *error)
 {
-	return mdf_packer_open_part(maker, events, parameters, NULL, error);
+	struct mdf_known *known;
+	int result;
+
+	if (mdf_sources_learn(&known, events, error))
+		return -1;
+	result = mdf_packer_open_part(maker, events, parameters, known, error);
+	free(known);
+	return result;
 }
 
 int mdf_packer_open(struct block_maker **maker, const struct source_set_parameters *parameters,
@@ -199,7 +185,7 @@ int mdf_packer_open(struct block_maker **maker, const struct source_set_paramete
 {
 	struct mdf_events *events;
 
-	if (mdf_events_load(&events, parameters->file, error))
+	if (mdf_events_load(&events, parameters->file, UINT64_MAX, error))
 		return -1;
 	if (mdf_packer_open_events(maker, events, parameters, error)) {
 		mdf_events_free(events);

@@ -30,9 +30,11 @@ int mdf_packer_open(struct block_maker **maker, const struct source_set_paramete
 int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events,
 			   const struct source_set_parameters *parameters, char *error);
 
-// The same from the events of a part of a file, whose sources are `known` and outlive the maker;
-// NULL: they are those of the events. A source that has no banks in the part has missing fragments.
-// Refuses banks of rows that are not known.
+// The same from the events of a part of a file, whose sources are `known`. A source that has no
+// banks in the part has missing fragments. Refuses banks of rows that are not known.
 int mdf_packer_open_part(struct block_maker **maker, struct mdf_events *events,
 			 const struct source_set_parameters *parameters,
 			 const struct mdf_known *known, char *error);
+
+// The number of positions of the cycle.
+uint64_t mdf_packer_cycle(uint64_t n_events, uint32_t packing);

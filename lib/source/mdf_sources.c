@@ -198,7 +198,7 @@ int mdf_sources_map(struct source_map **map, const char *path, uint64_t window, 
 	struct mdf_events *events;
 	int result = -1;
 
-	if (mdf_events_load_head(&events, path, window, error))
+	if (mdf_events_load(&events, path, window, error))
 		return -1;
 	made = calloc(1, sizeof(*made));
 	if (made) {

@@ -161,19 +161,6 @@ static int write_event(struct file_reader *reader, struct file_chunk *chunk,
 	return 0;
 }
 
-static uint64_t events_of_cycle(uint64_t n_records, uint64_t packing)
-{
-	uint64_t a = n_records, b = packing;
-
-	while (b > 0) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return n_records / a;
-}
-
 // Goes on behind the records that were used. Whole cycles below the wanted event are left out.
 static void advance(struct file_reader *reader, const struct part *part, size_t n_records)
 {
@@ -191,7 +178,7 @@ static void advance(struct file_reader *reader, const struct part *part, size_t 
 	reader->at = offset_in_file(reader, part, end);
 	if (mdf->n_pass == 0 || reader->wanted <= reader->n_events)
 		return;
-	cycle = events_of_cycle(mdf->n_pass, reader->packing);
+	cycle = mdf_packer_cycle(mdf->n_pass, reader->packing);
 	reader->n_events += (reader->wanted - reader->n_events) / cycle * cycle;
 }
 

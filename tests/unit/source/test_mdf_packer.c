@@ -398,7 +398,7 @@ static void round_trip(const char *name, unsigned n_sources, size_t n_banks)
 	}
 	original = calloc(20000, sizeof(*original));
 	unpacked = calloc(20000, sizeof(*unpacked));
-	assert_int_equal(mdf_events_load(&events, path, error), 0);
+	assert_int_equal(mdf_events_load(&events, path, UINT64_MAX, error), 0);
 	assert_int_equal(read_banks(events->bytes, events->size, original, &n_events), n_banks);
 	qsort(original, n_banks, sizeof(*original), compare_seen);
 	assert_int_equal(mdf_sources_map(&map, path, UINT64_MAX, error), 0);
