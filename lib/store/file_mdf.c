@@ -29,12 +29,6 @@ struct part {
 	size_t edge; // offset of the first record of the file; SIZE_MAX: none, or it is the first
 };
 
-static int refuse(struct file_reader *reader, uint64_t offset, const char *what)
-{
-	return error_line(reader->error, SOURCE_ERROR_SIZE, "%s: at byte %llu: %s", reader->name,
-			  (unsigned long long)offset, what);
-}
-
 static void free_part(struct part *part)
 {
 	free(part->bytes);
@@ -79,8 +73,8 @@ static int find_records(struct file_reader *reader, struct part *part)
 		if (reason == WIRE_TRUNCATED && end == size)
 			return 0;
 		if (reason != WIRE_OK)
-			return refuse(reader, offset_in_file(reader, part, at),
-				      wire_reason(reason));
+			return file_reader_refuse(reader, offset_in_file(reader, part, at),
+						  wire_reason(reason));
 		at += header.size;
 		part->offsets[++part->n_records] = at;
 	}
@@ -95,7 +89,7 @@ static int read_part(struct file_reader *reader, struct part *part)
 		.edge = SIZE_MAX,
 	};
 	if (part->bytes == NULL || part->offsets == NULL)
-		return refuse(reader, reader->at, "out of memory");
+		return file_reader_refuse(reader, reader->at, "out of memory");
 	if (read_bytes(reader, part) != 0 || find_records(reader, part) != 0)
 		return -1;
 	if (part->n_records < reader->packing)
@@ -118,11 +112,8 @@ static int open_maker(struct file_reader *reader, struct part *part, struct bloc
 			     reader->error) != 0)
 		return -1;
 	part->bytes = NULL;
-	if (mdf->known == NULL && mdf_sources_learn(&mdf->known, events, reader->error) != 0) {
-		mdf_events_free(events);
-		return -1;
-	}
-	if (mdf_packer_open_part(maker, events, &mdf->set, mdf->known, reader->error) != 0) {
+	if ((mdf->known == NULL && mdf_sources_learn(&mdf->known, events, reader->error) != 0) ||
+	    mdf_packer_open_part(maker, events, &mdf->set, mdf->known, reader->error) != 0) {
 		mdf_events_free(events);
 		return -1;
 	}
@@ -199,8 +190,9 @@ static int fill(struct file_reader *reader, struct file_chunk *chunk)
 	if (result == 1 && n_written > 0)
 		result = 0;
 	else if (result == 1)
-		result = refuse(reader, reader->at,
-				"the MFPs of an event are larger than an eighth of the window");
+		result = file_reader_refuse(
+		    reader, reader->at,
+		    "the MFPs of an event are larger than an eighth of the window");
 	if (result == 0)
 		advance(reader, &part, (size_t)n_written * reader->packing);
 	if (maker != NULL)
@@ -223,7 +215,7 @@ static int set_sources(struct file_reader *reader, const struct source_set_param
 	int result;
 
 	if (seen == NULL)
-		return refuse(reader, 0, "out of memory");
+		return file_reader_refuse(reader, 0, "out of memory");
 	for (unsigned i = 0; i < mdf->known->n; i++)
 		seen[mdf->known->rows[i].id] = true;
 	result = file_reader_set_sources(reader, set, seen);
@@ -240,7 +232,7 @@ static int open_head(struct file_reader *reader, const struct source_set_paramet
 
 	reader->of_format = mdf;
 	if (mdf == NULL)
-		return refuse(reader, 0, "out of memory");
+		return file_reader_refuse(reader, 0, "out of memory");
 	mdf->set = *set;
 	mdf->set.file = reader->name;
 	mdf->set.n_ids = 0;

@@ -10,12 +10,6 @@
 #include "store/file_reader.h"
 #include "wire/mfp.h"
 
-static int refuse(struct file_reader *reader, uint64_t offset, const char *what)
-{
-	return error_line(reader->error, SOURCE_ERROR_SIZE, "%s: at byte %llu: %s", reader->name,
-			  (unsigned long long)offset, what);
-}
-
 // Decodes the MFP at an offset of the bytes read. 1: the rest of it was not read. -1 with a line.
 static int decode(struct file_reader *reader, const uint8_t *bytes, size_t offset, size_t size,
 		  struct mfp *mfp)
@@ -31,7 +25,7 @@ static int decode(struct file_reader *reader, const uint8_t *bytes, size_t offse
 				  "of the window",
 				  reader->name, (unsigned long long)reader->at, size, FILE_CHUNKS);
 	if (reason != WIRE_OK)
-		return refuse(reader, reader->at + offset, wire_reason(reason));
+		return file_reader_refuse(reader, reader->at + offset, wire_reason(reason));
 	if (mfp->header.event_id != MFP_END_OF_RUN && mfp->header.n_fragments != reader->packing)
 		return error_line(reader->error, SOURCE_ERROR_SIZE,
 				  "%s: at byte %llu: an MFP of %u fragments, packing is %u",
@@ -80,7 +74,7 @@ static int take(struct file_reader *reader, struct file_chunk *chunk, size_t off
 		return 0;
 	block.event = index_of(reader, header->event_id);
 	if (block.event == UINT64_MAX)
-		return refuse(reader, reader->at + offset, "event ids do not ascend");
+		return file_reader_refuse(reader, reader->at + offset, "event ids do not ascend");
 	return block.source == NO_SOURCE ? 0 : file_reader_add(reader, chunk, &block);
 }
 
@@ -106,11 +100,6 @@ static int fill(struct file_reader *reader, struct file_chunk *chunk)
 	return reader->at == reader->size ? file_reader_wrap(reader) : 0;
 }
 
-static void restart(struct file_reader *reader)
-{
-	(void)reader;
-}
-
 static int open_head(struct file_reader *reader, const struct source_set_parameters *set)
 {
 	const uint8_t *bytes = reader->chunks[0].memory;
@@ -120,7 +109,7 @@ static int open_head(struct file_reader *reader, const struct source_set_paramet
 
 	reader->recent = calloc(FILE_RECENT, sizeof(*reader->recent));
 	if (seen == NULL || reader->recent == NULL)
-		result = refuse(reader, 0, "out of memory");
+		result = file_reader_refuse(reader, 0, "out of memory");
 	if (result == 0)
 		result = file_reader_read(reader, 0, reader->chunks[0].memory, reader->chunk_size,
 					  &size);
@@ -136,19 +125,12 @@ static int open_head(struct file_reader *reader, const struct source_set_paramet
 	if (result >= 0)
 		result = file_reader_set_sources(reader, set, seen);
 	if (result == 0 && reader->n_sources == 0)
-		result = refuse(reader, 0, "there are no MFPs");
+		result = file_reader_refuse(reader, 0, "there are no MFPs");
 	free(seen);
 	return result;
 }
 
-static void close_format(struct file_reader *reader)
-{
-	(void)reader;
-}
-
 const struct file_format file_format_mfp = {
 	.open = open_head,
-	.restart = restart,
 	.fill = fill,
-	.close = close_format,
 };

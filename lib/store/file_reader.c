@@ -14,6 +14,12 @@
 
 #define WAIT_NS 200000 // until the thread looks again for a free chunk
 
+int file_reader_refuse(struct file_reader *reader, uint64_t offset, const char *what)
+{
+	return error_line(reader->error, SOURCE_ERROR_SIZE, "%s: at byte %llu: %s", reader->name,
+			  (unsigned long long)offset, what);
+}
+
 int file_reader_read(struct file_reader *reader, uint64_t offset, uint8_t *bytes, size_t size,
 		     size_t *n_read)
 {
@@ -25,9 +31,9 @@ int file_reader_read(struct file_reader *reader, uint64_t offset, uint8_t *bytes
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return error_line(reader->error, SOURCE_ERROR_SIZE, "%s: at byte %llu: %s",
-					  reader->name, (unsigned long long)(offset + *n_read),
-					  n < 0 ? strerror(errno) : "the file became shorter");
+			return file_reader_refuse(reader, offset + *n_read,
+						  n < 0 ? strerror(errno)
+							: "the file became shorter");
 		*n_read += (size_t)n;
 	}
 	return 0;
@@ -117,7 +123,8 @@ static bool takes_restart(struct file_reader *reader, uint32_t *restart)
 	reader->wanted = atomic_load_explicit(&reader->first, memory_order_relaxed);
 	reader->n_events = reader->pass_began = 0;
 	reader->at = 0;
-	reader->format->restart(reader);
+	if (reader->format->restart != NULL)
+		reader->format->restart(reader);
 	return true;
 }
 
@@ -181,7 +188,7 @@ void file_reader_close(struct file_reader *reader)
 	atomic_store(&reader->stop, true);
 	if (reader->has_thread)
 		pthread_join(reader->thread, NULL);
-	if (reader->format != NULL)
+	if (reader->format != NULL && reader->format->close != NULL)
 		reader->format->close(reader);
 	for (unsigned i = 0; i < FILE_CHUNKS; i++)
 		free(reader->chunks[i].blocks);

@@ -37,7 +37,7 @@ struct file_chunk {
 
 struct file_reader;
 
-// What the reader of a kind of file implements.
+// What the reader of a kind of file implements. restart and close may be NULL.
 struct file_format {
 	// Reads the head of the file: sets the sources. Control thread.
 	int (*open)(struct file_reader *reader, const struct source_set_parameters *set);
@@ -86,6 +86,9 @@ struct file_reader {
 
 extern const struct file_format file_format_mfp;
 extern const struct file_format file_format_mdf;
+
+// Writes the line that says what is wrong at an offset of the file. Returns -1.
+int file_reader_refuse(struct file_reader *reader, uint64_t offset, const char *what);
 
 // Reads `size` bytes at an offset, fewer at the end of the file. Returns 0, or -1 with a line.
 int file_reader_read(struct file_reader *reader, uint64_t offset, uint8_t *bytes, size_t size,
