@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 static void tell_of(struct sim_builder *builder, enum message_kind kind, uint64_t event)
 {
 	const struct message message = { .kind = (uint16_t)kind, .event = event };
@@ -129,15 +131,9 @@ static void handle(struct sim_builder *builder, const struct message *message, u
 // False: memory ran out.
 static bool keep(struct sim_builder *builder, const struct message *message)
 {
-	if (builder->n_messages == builder->messages_size) {
-		const size_t size = 2 * builder->messages_size + 16;
-		struct message *larger = realloc(builder->messages, size * sizeof(*larger));
-
-		if (larger == NULL)
-			return false;
-		builder->messages = larger;
-		builder->messages_size = size;
-	}
+	if (!array_reserve(&builder->messages, &builder->messages_size, builder->n_messages + 1,
+			   sizeof(*message)))
+		return false;
 	builder->messages[builder->n_messages++] = *message;
 	return true;
 }

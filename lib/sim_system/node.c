@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/error_line.h"
 
 #define RENEWALS   2u // of the contents of heartbeats per interval
@@ -75,16 +76,10 @@ void sim_node_tell(void *context, const struct message *message)
 	struct sim_node_builder *builder = context;
 	struct sim_node *node = builder->node;
 
-	if (node->n_outbox == node->outbox_size) {
-		const size_t size = 2 * node->outbox_size + 16;
-		struct sim_outgoing *larger = realloc(node->outbox, size * sizeof(*larger));
-
-		if (larger == NULL) {
-			node->system->is_broken = true;
-			return;
-		}
-		node->outbox = larger;
-		node->outbox_size = size;
+	if (!array_reserve(&node->outbox, &node->outbox_size, node->n_outbox + 1,
+			   sizeof(*node->outbox))) {
+		node->system->is_broken = true;
+		return;
 	}
 	node->outbox[node->n_outbox++] = (struct sim_outgoing){ *message, builder->index };
 	sim_node_wake(node, sim_now(node->system->parameters.engine));

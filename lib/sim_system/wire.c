@@ -5,9 +5,9 @@
 // with one bit that says which.
 #include "sim_system/internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "wire/net.h"
 
 #define FCS_SIZE   4u
@@ -119,15 +119,8 @@ static void receive(struct sim_node *node, uint64_t user)
 // False: memory ran out.
 static bool keep(struct sim_node *node, uint64_t user)
 {
-	if (node->n_arrived == node->arrived_size) {
-		const size_t size = 2 * node->arrived_size + 16;
-		uint64_t *larger = realloc(node->arrived, size * sizeof(*larger));
-
-		if (larger == NULL)
-			return false;
-		node->arrived = larger;
-		node->arrived_size = size;
-	}
+	if (!array_reserve(&node->arrived, &node->arrived_size, node->n_arrived + 1, sizeof(user)))
+		return false;
 	node->arrived[node->n_arrived++] = user;
 	return true;
 }

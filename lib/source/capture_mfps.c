@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error_line.h"
 #include "source/capture_segment.h"
 #include "source/mfp_file.h"
@@ -47,19 +48,9 @@ struct reading {
 // Room for `size` more bytes; NULL if memory ran out.
 static uint8_t *extend(struct reading *reading, struct buffer *buffer, size_t size)
 {
-	size_t capacity = buffer->capacity > 0 ? buffer->capacity : 65536;
-	uint8_t *grown;
-
-	while (capacity - buffer->size < size)
-		capacity *= 2;
-	if (capacity > buffer->capacity) {
-		grown = realloc(buffer->bytes, capacity);
-		if (grown == NULL) {
-			reading->no_memory = true;
-			return NULL;
-		}
-		buffer->bytes = grown;
-		buffer->capacity = capacity;
+	if (!array_reserve(&buffer->bytes, &buffer->capacity, buffer->size + size, 1)) {
+		reading->no_memory = true;
+		return NULL;
 	}
 	buffer->size += size;
 	return buffer->bytes + buffer->size - size;

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/error_line.h"
 #include "source/file_bytes.h"
 #include "source/source_set.h"
@@ -30,15 +31,9 @@ static int add_bank(struct reading *reading, const struct mdf_bank *bank)
 {
 	struct mdf_events *events = reading->events;
 
-	if (events->n_cells == events->capacity) {
-		size_t capacity = events->capacity ? 2 * events->capacity : 1024;
-		struct mdf_cell *grown = realloc(events->cells, capacity * sizeof(*grown));
-
-		if (!grown)
-			return out_of_memory(reading);
-		events->cells = grown;
-		events->capacity = capacity;
-	}
+	if (!array_reserve(&events->cells, &events->capacity, events->n_cells + 1,
+			   sizeof(*events->cells)))
+		return out_of_memory(reading);
 	events->cells[events->n_cells++] =
 	    (struct mdf_cell){ .event = events->n_events, .bank = *bank };
 	return 0;

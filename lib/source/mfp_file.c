@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error_line.h"
 #include "source/file_bytes.h"
 #include "wire/mfp.h"
@@ -45,15 +46,9 @@ static int out_of_memory(const struct mfp_file *file, char *error)
 static int add_entry(struct mfp_file *file, const struct mfp *mfp, const uint8_t *bytes,
 		     char *error)
 {
-	if (file->n_entries == file->capacity) {
-		size_t capacity = file->capacity ? 2 * file->capacity : 256;
-		struct entry *grown = realloc(file->entries, capacity * sizeof(*grown));
-
-		if (!grown)
-			return out_of_memory(file, error);
-		file->entries = grown;
-		file->capacity = capacity;
-	}
+	if (!array_reserve(&file->entries, &file->capacity, file->n_entries + 1,
+			   sizeof(*file->entries)))
+		return out_of_memory(file, error);
 	file->entries[file->n_entries++] = (struct entry){ mfp->header, bytes };
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error_line.h"
 #include "source/capture.h"
 #include "source/roce_capture_internal.h"
@@ -90,24 +91,6 @@ static int by_key(const void *left, const void *right)
 	return memcmp(left, right, sizeof(struct stream_key));
 }
 
-static bool grow(void *pointer, size_t *room, size_t needed, size_t each)
-{
-	void **memory = pointer;
-	size_t wanted = *room > 0 ? *room : 64;
-	void *grown;
-
-	while (wanted < needed)
-		wanted *= 2;
-	if (wanted == *room)
-		return true;
-	grown = realloc(*memory, wanted * each);
-	if (grown == NULL)
-		return false;
-	*memory = grown;
-	*room = wanted;
-	return true;
-}
-
 static struct known_stream *add_stream(struct reader *reader, const struct stream_key *key,
 				       uint32_t first_psn)
 {
@@ -115,8 +98,8 @@ static struct known_stream *add_stream(struct reader *reader, const struct strea
 	struct known_stream *known = malloc(sizeof(*known));
 	struct roce_stream *stream;
 
-	if (known == NULL || !grow(&capture->streams, &reader->stream_room, capture->n_streams + 1u,
-				   sizeof(*capture->streams))) {
+	if (known == NULL || !array_reserve(&capture->streams, &reader->stream_room,
+					    capture->n_streams + 1u, sizeof(*capture->streams))) {
 		free(known);
 		return NULL;
 	}
@@ -156,9 +139,10 @@ static bool add_record(struct reader *reader, const struct capture_packet *captu
 	const uint8_t *payload = captured->bytes + frame->payload_offset + packet->payload_offset;
 
 	if (stream == NULL ||
-	    !grow(&reading->records, &reader->record_room, reading->n_records + 1,
-		  sizeof(*reading->records)) ||
-	    !grow(&reading->bytes, &reader->bytes_room, reading->n_bytes + packet->payload_size, 1))
+	    !array_reserve(&reading->records, &reader->record_room, reading->n_records + 1,
+			   sizeof(*reading->records)) ||
+	    !array_reserve(&reading->bytes, &reader->bytes_room,
+			   reading->n_bytes + packet->payload_size, 1))
 		return false;
 	reading->records[reading->n_records] = (struct roce_record){
 		.stream = stream->index,

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error_line.h"
 #include "dpdk/release.h"
 
@@ -75,16 +76,9 @@ int file_reader_add(struct file_reader *reader, struct file_chunk *chunk,
 {
 	if (block->event < reader->wanted)
 		return 0;
-	if (chunk->n_blocks == chunk->capacity) {
-		size_t capacity = chunk->capacity > 0 ? 2 * chunk->capacity : 1024;
-		struct file_block *grown =
-		    realloc(chunk->blocks, capacity * sizeof(*chunk->blocks));
-
-		if (grown == NULL)
-			return out_of_memory(reader);
-		chunk->blocks = grown;
-		chunk->capacity = capacity;
-	}
+	if (!array_reserve(&chunk->blocks, &chunk->capacity, chunk->n_blocks + 1,
+			   sizeof(*chunk->blocks)))
+		return out_of_memory(reader);
 	chunk->blocks[chunk->n_blocks++] = *block;
 	return 0;
 }
