@@ -143,7 +143,9 @@ enum sched_result sched_register(struct sched *sched, uint32_t index, uint64_t s
 	return SCHED_OK;
 }
 
-void sched_exclude(struct sched *sched, uint32_t index, uint64_t now)
+// Sets a block of a builder, or clears it.
+static void set_block(struct sched *sched, uint32_t index, uint32_t block, bool is_set,
+		      uint64_t now)
 {
 	struct sched_builder *builder;
 
@@ -151,33 +153,25 @@ void sched_exclude(struct sched *sched, uint32_t index, uint64_t now)
 	if (index >= sched->parameters.n_builders)
 		return;
 	builder = &sched->builders[index];
-	candidates_update(sched, builder, builder->blocks | SCHED_BLOCK_EXCLUDED);
+	candidates_update(sched, builder,
+			  is_set ? builder->blocks | block : builder->blocks & ~block);
+}
+
+void sched_exclude(struct sched *sched, uint32_t index, uint64_t now)
+{
+	set_block(sched, index, SCHED_BLOCK_EXCLUDED, true, now);
 	if (is_registered(sched, index))
-		purge(sched, builder);
+		purge(sched, &sched->builders[index]);
 }
 
 void sched_include(struct sched *sched, uint32_t index, uint64_t now)
 {
-	struct sched_builder *builder;
-
-	advance_clock(sched, now);
-	if (index >= sched->parameters.n_builders)
-		return;
-	builder = &sched->builders[index];
-	candidates_update(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_EXCLUDED);
+	set_block(sched, index, SCHED_BLOCK_EXCLUDED, false, now);
 }
 
 void sched_suspend(struct sched *sched, uint32_t index, bool suspended, uint64_t now)
 {
-	struct sched_builder *builder;
-	uint32_t blocks;
-
-	advance_clock(sched, now);
-	if (index >= sched->parameters.n_builders)
-		return;
-	builder = &sched->builders[index];
-	blocks = builder->blocks & ~(uint32_t)SCHED_BLOCK_SUSPENDED;
-	candidates_update(sched, builder, blocks | (suspended ? SCHED_BLOCK_SUSPENDED : 0));
+	set_block(sched, index, SCHED_BLOCK_SUSPENDED, suspended, now);
 }
 
 static enum sched_result take_credit(struct sched *sched, struct sched_builder *builder,
