@@ -102,7 +102,7 @@ int cluster_manager_check(const struct cluster_manager_parameters *manager, char
 	struct sched_builder_parameters builders[EVB_MAX_SYSTEM_BUILDERS];
 	const struct sched_parameters parameters = make_parameters(manager, NULL, builders);
 
-	return sched_check(&parameters, error) == 0 ? 0 : -1;
+	return sched_check(&parameters, error);
 }
 
 uint64_t cluster_manager_sched_memory(const struct cluster_manager_parameters *manager)

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_line.h"
 #include "sched/sched_internal.h"
+
+#define WRONG(error, ...) error_line(error, SCHED_ERROR_SIZE, __VA_ARGS__)
 
 #define LONGEST_PHASE_NS UINT64_C(1000000000000)
 #define LINK_TURN        (UINT64_C(1) << 20) // at weight 1
+
+enum named { GROUPS, PORTS };
 
 struct sched_parameters sched_defaults(void)
 {
@@ -36,22 +39,10 @@ struct sched_parameters sched_defaults(void)
 	};
 }
 
-static int wrong(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int wrong(char *error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(error, SCHED_ERROR_SIZE, format, arguments);
-	va_end(arguments);
-	return -EINVAL;
-}
-
 static int out_of_range(char *error, const char *name, uint64_t value, uint64_t least,
 			uint64_t most)
 {
-	return wrong(error, "%s is %ju; expected %ju to %ju", name, (uintmax_t)value,
+	return WRONG(error, "%s is %ju; expected %ju to %ju", name, (uintmax_t)value,
 		     (uintmax_t)least, (uintmax_t)most);
 }
 
@@ -100,7 +91,7 @@ static int check_ports(const struct sched_parameters *parameters, char *error)
 			*of_port = builder;
 		if ((*of_port)->link_rate != builder->link_rate ||
 		    (*of_port)->window != builder->window)
-			return wrong(error,
+			return WRONG(error,
 				     "builders[%u] has port %u, and not the link_rate and window "
 				     "of another builder of this port",
 				     i, builder->port);
@@ -108,26 +99,18 @@ static int check_ports(const struct sched_parameters *parameters, char *error)
 	return 0;
 }
 
-static uint32_t count_groups(const struct sched_parameters *parameters)
+// The number of congestion groups, or of ports, that the builders name.
+static uint32_t count(const struct sched_parameters *parameters, enum named which)
 {
 	bool named[SCHED_MAX_BUILDERS] = { false };
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < parameters->n_builders; i++) {
-		n += !named[parameters->builders[i].group];
-		named[parameters->builders[i].group] = true;
-	}
-	return n;
-}
+		const struct sched_builder_parameters *builder = &parameters->builders[i];
+		bool *is_named = &named[which == GROUPS ? builder->group : builder->port];
 
-static uint32_t count_ports(const struct sched_parameters *parameters)
-{
-	bool named[SCHED_MAX_BUILDERS] = { false };
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < parameters->n_builders; i++) {
-		n += !named[parameters->builders[i].port];
-		named[parameters->builders[i].port] = true;
+		n += !*is_named;
+		*is_named = true;
 	}
 	return n;
 }
@@ -140,26 +123,26 @@ static bool has_rounds(const struct sched_parameters *parameters)
 
 static int check_rules(const struct sched_parameters *parameters, char *error)
 {
-	uint32_t n_groups = count_groups(parameters);
+	uint32_t n_groups = count(parameters, GROUPS);
 
 	if (parameters->mode > SCHED_PULL || parameters->policy > SCHED_RANDOM ||
 	    parameters->shaping > SCHED_RANDOM_ORDER)
-		return wrong(error, "mode, policy or shaping is none of those that exist");
+		return WRONG(error, "mode, policy or shaping is none of those that exist");
 	if (parameters->distance != SCHED_DISTANCE_AUTO && parameters->distance >= n_groups)
-		return wrong(error,
+		return WRONG(error,
 			     "distance is %u with %u congestion groups; expected less than the "
 			     "number of groups, or automatic",
 			     parameters->distance, n_groups);
 	if (parameters->strict &&
 	    (parameters->policy != SCHED_ROUND_ROBIN || parameters->mode == SCHED_STATIC))
-		return wrong(error, "strict is for the policy round-robin in the modes push and "
+		return WRONG(error, "strict is for the policy round-robin in the modes push and "
 				    "pull");
 	if (parameters->barrier && !has_rounds(parameters))
-		return wrong(error, "barrier needs rounds; expected the shaping linear-shift or "
+		return WRONG(error, "barrier needs rounds; expected the shaping linear-shift or "
 				    "random");
 	if (parameters->phase_barrier > 0 &&
 	    (!has_rounds(parameters) || parameters->mode != SCHED_PUSH))
-		return wrong(error,
+		return WRONG(error,
 			     "phase_barrier needs phases of rounds; expected the mode push and the "
 			     "shaping linear-shift or random");
 	if (parameters->phase_barrier > SCHED_MAX_PHASE_BARRIER)
@@ -195,11 +178,11 @@ static int check_rates(const struct sched_parameters *parameters, char *error)
 
 	for (unsigned i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
 		if (!is_share(shares[i].value) || (shares[i].below_one && shares[i].value == 1))
-			return wrong(error, "%s is %g; expected above 0 and %s 1", shares[i].name,
+			return WRONG(error, "%s is %g; expected above 0 and %s 1", shares[i].name,
 				     shares[i].value, shares[i].below_one ? "below" : "at most");
 	}
 	if (parameters->recover_ns == 0)
-		return wrong(error, "recover_ns is 0; expected at least 1");
+		return WRONG(error, "recover_ns is 0; expected at least 1");
 	return 0;
 }
 
@@ -215,10 +198,10 @@ int sched_check(const struct sched_parameters *parameters, char *error)
 		return out_of_range(error, "n_sources", parameters->n_sources, 1,
 				    SCHED_MAX_SOURCES);
 	if (parameters->queue == 0)
-		return wrong(error, "queue is 0; expected at least 1");
+		return WRONG(error, "queue is 0; expected at least 1");
 	if (unfinished == 0 || unfinished > SCHED_MAX_EVENTS ||
 	    (unfinished & (unfinished - 1)) != 0)
-		return wrong(error, "unfinished is %u; expected a power of two, at most %u",
+		return WRONG(error, "unfinished is %u; expected a power of two, at most %u",
 			     unfinished, SCHED_MAX_EVENTS);
 	if (parameters->first_event > INT64_MAX)
 		return out_of_range(error, "first_event", parameters->first_event, 0, INT64_MAX);
@@ -275,7 +258,7 @@ static uint32_t sort_builders(struct sched *sched, const struct sched_builder_pa
 
 static uint32_t rule_distance(const struct sched_parameters *parameters)
 {
-	uint32_t others = count_groups(parameters) - 1;
+	uint32_t others = count(parameters, GROUPS) - 1;
 
 	if (parameters->mode == SCHED_STATIC)
 		return 0;
@@ -330,7 +313,7 @@ static void start_builders(struct sched *sched, const struct sched_builder_param
 static void start_rounds(struct sched *sched)
 {
 	const struct sched_parameters *parameters = &sched->parameters;
-	uint32_t n_ports = count_ports(parameters);
+	uint32_t n_ports = count(parameters, PORTS);
 	struct sched_rounds *rounds = &sched->rounds;
 
 	rounds->used = has_rounds(parameters);
@@ -416,10 +399,8 @@ int sched_create(struct sched **created, const struct sched_parameters *paramete
 		*sched = (struct sched){ .parameters = *parameters };
 	if (sched == NULL || !start(sched, parameters->builders)) {
 		sched_destroy(sched);
-		snprintf(error, SCHED_ERROR_SIZE,
-			 "no memory for the scheduler; fewer slots, builders or unfinished events "
-			 "take less");
-		return -ENOMEM;
+		return WRONG(error, "no memory for the scheduler; fewer slots, builders or "
+				    "unfinished events take less");
 	}
 	sched->parameters.builders = NULL; // the caller may now free the array
 	*created = sched;

@@ -245,15 +245,15 @@ struct sched_builder_view {
 	uint64_t oldest_since; // time at which this event was granted
 };
 
-// Checks the parameters. Returns 0, or -EINVAL with one line in error[SCHED_ERROR_SIZE].
+// Checks the parameters. Returns 0, or -1 with one line in error[SCHED_ERROR_SIZE].
 int sched_check(const struct sched_parameters *parameters, char *error);
 
 // The bytes that sched_create() allocates. They depend on the builders, their slots, n_sources and
 // unfinished.
 uint64_t sched_memory(const struct sched_parameters *parameters);
 
-// Checks the parameters as sched_check() does. Returns 0, -EINVAL or -ENOMEM; in case of an error,
-// error[SCHED_ERROR_SIZE] holds one line.
+// Checks the parameters as sched_check() does. Returns 0, or -1 with one line in
+// error[SCHED_ERROR_SIZE].
 int sched_create(struct sched **sched, const struct sched_parameters *parameters, char *error);
 void sched_destroy(struct sched *sched);
 
