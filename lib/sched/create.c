@@ -26,13 +26,8 @@ struct sched_parameters sched_defaults(void)
 		.target_utilisation = 0.9,
 		.burst_ns = 200000,
 		.event_bytes = 100000,
-		.cut = 0.5,
-		.step = 0.0625,
-		.floor = 0.0625,
 		.cut_ns = 100000,
 		.recover_ns = 1000000,
-		.congested_share = 0.01,
-		.congested_fill = 0.5,
 		.queue = 4096,
 		.unfinished = 16384,
 		.throttle_level = SCHED_THROTTLE_75,
@@ -46,10 +41,11 @@ static int out_of_range(char *error, const char *name, uint64_t value, uint64_t 
 		     (uintmax_t)least, (uintmax_t)most);
 }
 
-// Above 0 and at most 1; not NaN.
-static bool is_share(double value)
+static int check_share(const char *name, double value, char *error)
 {
-	return value > 0 && value <= 1;
+	if (value > 0 && value <= 1) // not NaN
+		return 0;
+	return WRONG(error, "%s is %g; expected above 0 and at most 1", name, value);
 }
 
 static int check_builders(const struct sched_parameters *parameters, char *error)
@@ -162,30 +158,6 @@ static int check_rules(const struct sched_parameters *parameters, char *error)
 	return 0;
 }
 
-static int check_rates(const struct sched_parameters *parameters, char *error)
-{
-	const struct {
-		const char *name;
-		double value;
-		bool below_one;
-	} shares[] = {
-		{ "phase_share", parameters->phase_share, false },
-		{ "target_utilisation", parameters->target_utilisation, false },
-		{ "cut", parameters->cut, true },
-		{ "step", parameters->step, false },
-		{ "floor", parameters->floor, false },
-	};
-
-	for (unsigned i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
-		if (!is_share(shares[i].value) || (shares[i].below_one && shares[i].value == 1))
-			return WRONG(error, "%s is %g; expected above 0 and %s 1", shares[i].name,
-				     shares[i].value, shares[i].below_one ? "below" : "at most");
-	}
-	if (parameters->recover_ns == 0)
-		return WRONG(error, "recover_ns is 0; expected at least 1");
-	return 0;
-}
-
 int sched_check(const struct sched_parameters *parameters, char *error)
 {
 	uint32_t unfinished = parameters->unfinished;
@@ -210,7 +182,13 @@ int sched_check(const struct sched_parameters *parameters, char *error)
 		ret = check_ports(parameters, error);
 	if (ret == 0)
 		ret = check_rules(parameters, error);
-	return ret == 0 ? check_rates(parameters, error) : ret;
+	if (ret == 0)
+		ret = check_share("phase_share", parameters->phase_share, error);
+	if (ret == 0)
+		ret = check_share("target_utilisation", parameters->target_utilisation, error);
+	if (ret == 0 && parameters->recover_ns == 0)
+		ret = WRONG(error, "recover_ns is 0; expected at least 1");
+	return ret;
 }
 
 // Allocates memory that is all zero. It is written here, so that no page fault occurs later.

@@ -11,7 +11,13 @@
 
 #include "sched/sched_internal.h"
 
-#define LONGEST_NS 1e15 // upper limit for the time of one event: 11 days
+#define LONGEST_NS 1e15   // upper limit for the time of one event: 11 days
+#define CUT        0.5    // of the share of the rate, by a report of congestion
+#define STEP       0.0625 // by which the share recovers
+#define FLOOR      0.0625 // lower limit of the share
+// A port is congested from these on: share of the time for which it was paused, and occupancy.
+#define CONGESTED_SHARE 0.01
+#define CONGESTED_FILL  0.5
 
 // The share of time in which a timed shift sends over a link.
 static double window_share(const struct sched_parameters *parameters)
@@ -74,7 +80,7 @@ void pace_start(struct sched *sched, const struct sched_builder_parameters *buil
 static void recover(const struct sched *sched, struct sched_link *link)
 {
 	uint64_t steps = (sched->now - link->stepped_at) / sched->parameters.recover_ns;
-	double share = link->share + (double)steps * sched->parameters.step;
+	double share = link->share + (double)steps * STEP;
 
 	if (steps == 0)
 		return;
@@ -166,29 +172,27 @@ void pace_built(struct sched *sched, struct sched_builder *builder, const struct
 
 static void cut(struct sched *sched, struct sched_link *link)
 {
-	const struct sched_parameters *parameters = &sched->parameters;
-	double share = link->share * parameters->cut;
+	double share = link->share * CUT;
 
 	link->stepped_at = sched->now;
-	if (link->was_cut && sched->now - link->cut_at < parameters->cut_ns)
+	if (link->was_cut && sched->now - link->cut_at < sched->parameters.cut_ns)
 		return;
 	link->was_cut = true;
 	link->cut_at = sched->now;
 	sched->counters.cuts++;
 	// Where no rate is known, congestion is counted, and there is nothing to cut.
 	if (link->link_rate > 0)
-		set_share(sched, link, share > parameters->floor ? share : parameters->floor);
+		set_share(sched, link, share > FLOOR ? share : FLOOR);
 }
 
 // Whether a report is a reason to cut the rate. The rate was cut when a pause began, so the rest of
 // the same pause is no reason to cut again.
-static bool is_congested(const struct sched_parameters *parameters, const struct sched_port *port,
-			 bool was_paused)
+static bool is_congested(const struct sched_port *port, bool was_paused)
 {
 	if (was_paused && port->paused)
 		return false;
-	return port->paused || port->marks > 0 || port->occupancy >= parameters->congested_fill ||
-	       (port->paused_share >= parameters->congested_share && !was_paused);
+	return port->paused || port->marks > 0 || port->occupancy >= CONGESTED_FILL ||
+	       (port->paused_share >= CONGESTED_SHARE && !was_paused);
 }
 
 void pace_port_state(struct sched *sched, struct sched_builder *builder,
@@ -197,7 +201,7 @@ void pace_port_state(struct sched *sched, struct sched_builder *builder,
 	uint32_t blocks = builder->blocks & ~(uint32_t)SCHED_BLOCK_PAUSED;
 	struct sched_link *link = builder->link;
 	bool was_paused = (builder->blocks & SCHED_BLOCK_PAUSED) != 0;
-	bool congested = is_congested(&sched->parameters, port, was_paused);
+	bool congested = is_congested(port, was_paused);
 
 	if (port->paused && !was_paused)
 		sched->counters.pauses++;

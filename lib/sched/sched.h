@@ -127,17 +127,11 @@ struct sched_parameters {
 	// event.
 	uint64_t burst_ns;
 	uint32_t event_bytes; // expected size of an event until the builder has built one
-	// Port state: a report of congestion multiplies the share of the rate by `cut`, but at most
-	// once per cut_ns, and once per pause. After a report without congestion, `step` is added
-	// to the share every recover_ns, up to 1.
-	double cut;   // above 0, below 1
-	double step;  // above 0, at most 1
-	double floor; // lower limit of the share; above 0, at most 1
+	// Port state: a report of congestion cuts the rate at most once per cut_ns, and once per
+	// pause. After a report without congestion, it rises by a step every recover_ns (pace.c).
 	uint64_t cut_ns;
-	uint64_t recover_ns;    // at least 1
-	double congested_share; // a port is congested if it was paused for this share of the time
-	double congested_fill;  // a port is congested from this occupancy on
-	uint32_t queue;         // number of waiting events at which the level is 100 %
+	uint64_t recover_ns; // at least 1
+	uint32_t queue;      // number of waiting events at which the level is 100 %
 	// The largest number of events from the oldest unfinished to the newest granted; a power of
 	// two. It limits the data that sources have to store.
 	uint32_t unfinished;

@@ -331,43 +331,43 @@ static void rate__is_cut_at_once_and_recovers_step_by_step(void **state)
 	struct bench bench = bench_with_link();
 
 	(void)state;
-	bench.parameters.cut = 0.5;
-	bench.parameters.step = 0.125;
-	bench.parameters.floor = 0.25;
 	bench.parameters.cut_ns = 100;
 	bench.parameters.recover_ns = 1000;
-	bench.parameters.congested_share = 0.1;
-	bench.parameters.congested_fill = 0.8;
 	bench_start(&bench);
 	bench.now = 10000;
-	report(&bench, 0.05, 0.7, 0);
+	report(&bench, 0.005, 0.4, 0);
 	assert_int_equal(bench_view(&bench, 0).rate, GB);
-	report(&bench, 0.1, 0, 0);
+	report(&bench, 0.01, 0, 0);
 	assert_int_equal(bench_view(&bench, 0).rate, GB / 2);
-	assert_float_equal(bench_view(&bench, 0).paused_share, 0.1, 1e-9);
+	assert_float_equal(bench_view(&bench, 0).paused_share, 0.01, 1e-9);
 	// The same congestion, told again.
 	bench.now += 99;
-	report(&bench, 0, 0.8, 0);
+	report(&bench, 0, 0.5, 0);
 	assert_int_equal(bench_view(&bench, 0).rate, GB / 2);
 	bench.now += 1;
 	report(&bench, 0, 0, 1);
 	assert_int_equal(bench_view(&bench, 0).rate, GB / 4);
 	bench.now += 100;
-	report(&bench, 1, 1, 1);
-	assert_int_equal(bench_view(&bench, 0).rate, GB / 4);
-	assert_int_equal(sched_counters(bench.sched)->cuts, 3);
+	report(&bench, 0, 0.5, 0);
+	assert_int_equal(bench_view(&bench, 0).rate, GB / 8);
+	for (unsigned i = 0; i < 2; i++) {
+		bench.now += 100;
+		report(&bench, 1, 1, 1);
+		assert_int_equal(bench_view(&bench, 0).rate, GB / 16);
+	}
+	assert_int_equal(sched_counters(bench.sched)->cuts, 5);
 	bench.now += 999;
 	report(&bench, 0, 0, 0);
-	assert_int_equal(bench_view(&bench, 0).rate, GB / 4);
+	assert_int_equal(bench_view(&bench, 0).rate, GB / 16);
 	bench.now += 1;
 	report(&bench, 0, 0, 0);
-	assert_int_equal(bench_view(&bench, 0).rate, GB * 3 / 8);
+	assert_int_equal(bench_view(&bench, 0).rate, GB * 2 / 16);
 	bench.now += 2500;
 	report(&bench, 0, 0, 0);
-	assert_int_equal(bench_view(&bench, 0).rate, GB * 5 / 8);
+	assert_int_equal(bench_view(&bench, 0).rate, GB * 4 / 16);
 	bench.now += 500;
 	report(&bench, 0, 0, 0);
-	assert_int_equal(bench_view(&bench, 0).rate, GB * 3 / 4);
+	assert_int_equal(bench_view(&bench, 0).rate, GB * 5 / 16);
 	bench.now += 1000000;
 	report(&bench, 0, 0, 0);
 	assert_int_equal(bench_view(&bench, 0).rate, GB);
@@ -383,8 +383,7 @@ static void rate__is_back_soon_after_a_pause(void **state)
 	struct bench bench = bench_with_link();
 
 	(void)state;
-	bench.parameters.step = 0.25;
-	bench.parameters.recover_ns = 1000;
+	bench.parameters.recover_ns = 250;
 	bench_start(&bench);
 	bench_credit_all(&bench);
 	bench_announce(&bench, 99);
