@@ -321,7 +321,7 @@ int capture_mfps_open(struct block_maker **maker, const struct source_set_parame
 		return error_line(error, SOURCE_ERROR_SIZE, "out of memory");
 	reading->name = parameters->file;
 	if (make_image(reading, parameters, error) == 0)
-		result = mfp_file_open_owned(maker, reading->image.bytes, reading->image.size,
+		result = mfp_file_open_bytes(maker, reading->image.bytes, reading->image.size,
 					     parameters, error);
 	else
 		free(reading->image.bytes);

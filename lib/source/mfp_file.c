@@ -23,7 +23,7 @@ struct entry {
 struct mfp_file {
 	struct block_maker maker;
 	const char *name;
-	uint8_t *owned; // bytes of the file; NULL if the caller owns them
+	uint8_t *bytes; // of the file
 	uint32_t packing;
 	uint16_t ids[UINT16_MAX + 1];
 	struct entry *entries; // by source id, then in the order of the file
@@ -53,8 +53,9 @@ static int add_entry(struct mfp_file *file, const struct mfp *mfp, const uint8_t
 	return 0;
 }
 
-static int read_entries(struct mfp_file *file, const uint8_t *bytes, size_t size, char *error)
+static int read_entries(struct mfp_file *file, size_t size, char *error)
 {
+	const uint8_t *bytes = file->bytes;
 	size_t offset = 0;
 
 	while (offset < size) {
@@ -205,18 +206,21 @@ static void close_file(struct block_maker *maker)
 {
 	struct mfp_file *file = (struct mfp_file *)maker;
 
-	free(file->owned);
+	free(file->bytes);
 	free(file->entries);
 	free(file);
 }
 
-int mfp_file_open_bytes(struct block_maker **maker, const uint8_t *bytes, size_t size,
+int mfp_file_open_bytes(struct block_maker **maker, uint8_t *bytes, size_t size,
 			const struct source_set_parameters *parameters, char *error)
 {
 	struct mfp_file *file = calloc(1, sizeof(*file));
 
-	if (!file)
+	if (!file) {
+		free(bytes);
 		return error_line(error, SOURCE_ERROR_SIZE, "out of memory");
+	}
+	file->bytes = bytes;
 	file->name = parameters->file;
 	file->packing = parameters->packing;
 	file->maker = (struct block_maker){
@@ -225,22 +229,11 @@ int mfp_file_open_bytes(struct block_maker **maker, const uint8_t *bytes, size_t
 		.write = write_block,
 		.close = close_file,
 	};
-	if (read_entries(file, bytes, size, error) || set_sources(file, parameters, error)) {
+	if (read_entries(file, size, error) || set_sources(file, parameters, error)) {
 		close_file(&file->maker);
 		return -1;
 	}
 	*maker = &file->maker;
-	return 0;
-}
-
-int mfp_file_open_owned(struct block_maker **maker, uint8_t *bytes, size_t size,
-			const struct source_set_parameters *parameters, char *error)
-{
-	if (mfp_file_open_bytes(maker, bytes, size, parameters, error)) {
-		free(bytes);
-		return -1;
-	}
-	((struct mfp_file *)*maker)->owned = bytes;
 	return 0;
 }
 
@@ -252,7 +245,7 @@ int mfp_file_open(struct block_maker **maker, const struct source_set_parameters
 
 	if (file_bytes_read(parameters->file, &bytes, &size, error))
 		return -1;
-	return mfp_file_open_owned(maker, bytes, size, parameters, error);
+	return mfp_file_open_bytes(maker, bytes, size, parameters, error);
 }
 
 static size_t largest_block(const struct source_set *set)

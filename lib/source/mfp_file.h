@@ -18,13 +18,9 @@
 int mfp_file_open(struct block_maker **maker, const struct source_set_parameters *parameters,
 		  char *error);
 
-// The same from bytes in memory, which must outlive the maker; parameters->file names them in
-// messages.
-int mfp_file_open_bytes(struct block_maker **maker, const uint8_t *bytes, size_t size,
-			const struct source_set_parameters *parameters, char *error);
-
-// The same from bytes of malloc(), which belong to the maker then, and are freed on failure.
-int mfp_file_open_owned(struct block_maker **maker, uint8_t *bytes, size_t size,
+// The same from bytes of malloc(), which belong to the maker then, and are freed on failure;
+// parameters->file names them in messages.
+int mfp_file_open_bytes(struct block_maker **maker, uint8_t *bytes, size_t size,
 			const struct source_set_parameters *parameters, char *error);
 
 // Writes a set's MFPs for n_positions event indices, 0 for one cycle, as they would be sent: event
