@@ -47,27 +47,18 @@ static bool is_present(const struct config_key *key, const char *structure)
 
 static cJSON *values_of(const struct config_object *object, const char *structure);
 
+// The values of a list, or its names.
 static cJSON *elements_of(const struct config_key *key, const char *structure)
 {
+	const char *element = structure + key->offset;
 	cJSON *list = cJSON_CreateArray();
 	unsigned n;
 
 	memcpy(&n, structure + key->count, sizeof(n));
-	for (unsigned i = 0; i < n; i++)
-		cJSON_AddItemToArray(
-		    list, values_of(key->object, structure + key->offset + i * key->width));
-	return list;
-}
-
-static cJSON *names_of(const struct config_key *key, const char *structure)
-{
-	cJSON *list = cJSON_CreateArray();
-	unsigned n;
-
-	memcpy(&n, structure + key->count, sizeof(n));
-	for (unsigned i = 0; i < n; i++)
-		cJSON_AddItemToArray(list,
-				     cJSON_CreateString(structure + key->offset + i * key->width));
+	for (; n > 0; n--, element += key->width)
+		cJSON_AddItemToArray(list, key->type == CONFIG_TYPE_LIST
+					       ? values_of(key->object, element)
+					       : cJSON_CreateString(element));
 	return list;
 }
 
@@ -88,13 +79,11 @@ static cJSON *values_of(const struct config_object *object, const char *structur
 			value = real(member);
 		else if (key->type == CONFIG_TYPE_WORD)
 			value = cJSON_CreateString(key->words[whole_at(member, key->width)]);
-		else if (key->type == CONFIG_TYPE_NAMES)
-			value = names_of(key, structure);
 		else if (key->type == CONFIG_TYPE_NAME || key->type == CONFIG_TYPE_TEXT)
 			value = cJSON_CreateString(member);
 		else if (key->type == CONFIG_TYPE_OBJECT)
 			value = values_of(key->object, member);
-		else if (key->type == CONFIG_TYPE_LIST)
+		else if (key->type == CONFIG_TYPE_LIST || key->type == CONFIG_TYPE_NAMES)
 			value = elements_of(key, structure);
 		if (value != NULL)
 			cJSON_AddItemToObject(values, key->name, value);
