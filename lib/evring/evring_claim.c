@@ -38,6 +38,13 @@ int evring_access_find(struct evring_access *access, unsigned mode, const char *
 		   : evring_error(-EINVAL, error, "there is no Unix group %s", name);
 }
 
+int evring_access_set(int file, gid_t group, unsigned mode)
+{
+	if ((group != (gid_t)-1 && fchown(file, (uid_t)-1, group) != 0) || fchmod(file, mode) != 0)
+		return -errno;
+	return 0;
+}
+
 // --- making a place ------------------------------------------------------------------------------
 
 static bool find_own(char place[EVRING_PLACE_SIZE], const char *directory, const char *name)
@@ -100,16 +107,14 @@ static int set_access(const char *place, const struct evring_access *access)
 	const int file = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	unsigned readers = access->mode & 044;
 	struct stat status;
-	int rc = 0;
+	int rc;
 
 	if (file < 0)
 		return -errno;
 	// Users that may use the other rings of the place still may.
 	if (has_files(file) && fstat(file, &status) == 0)
 		readers |= status.st_mode & 044;
-	if ((access->group != (gid_t)-1 && fchown(file, (uid_t)-1, access->group) != 0) ||
-	    fchmod(file, 0700 | readers | readers >> 2) != 0)
-		rc = -errno;
+	rc = evring_access_set(file, access->group, 0700 | readers | readers >> 2);
 	close(file);
 	return rc;
 }
@@ -221,7 +226,7 @@ int evring_places_lock(struct evring_locks *locks, const struct evring_directori
 	return 0;
 }
 
-static void unlock_place(struct evring_lock *lock)
+void evring_place_unlock(struct evring_lock *lock)
 {
 	// Failures leave an empty place, which the next run of the name uses.
 	if (!has_files(lock->directory)) {
@@ -236,7 +241,7 @@ void evring_places_unlock(struct evring_locks *locks)
 {
 	for (unsigned i = 0; i < locks->count; i++)
 		if (locks->list[i].why == 0)
-			unlock_place(&locks->list[i]);
+			evring_place_unlock(&locks->list[i]);
 	locks->count = 0;
 }
 
@@ -245,11 +250,6 @@ int evring_place_lock(struct evring_lock *lock, const char *place, bool wait)
 	*lock = (struct evring_lock){ .directory = -1, .file = -1 };
 	snprintf(lock->path, sizeof(lock->path), "%s", place);
 	return lock_place(lock, 0, wait ? LOCK_STEPS : 0);
-}
-
-void evring_place_unlock(struct evring_lock *lock)
-{
-	unlock_place(lock);
 }
 
 int evring_place_is_live(int directory, unsigned builder)

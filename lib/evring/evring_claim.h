@@ -21,6 +21,9 @@ struct evring_access {
 // "" for that of the process. Returns 0, or -EINVAL with one line in error[EVRING_ERROR_SIZE].
 int evring_access_find(struct evring_access *access, unsigned mode, const char *name, char *error);
 
+// Sets the group of an open file, (gid_t)-1: as it is, and its mode. Returns 0 or a negative errno.
+int evring_access_set(int file, gid_t group, unsigned mode);
+
 struct evring_lock {
 	char path[EVRING_PLACE_SIZE];
 	int directory; // descriptor of the place

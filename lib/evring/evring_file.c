@@ -56,10 +56,8 @@ static int make_one(int directory, const char *place, enum evring_file_kind kind
 		return -errno;
 	if (kind != EVRING_FILE_MEMBERS)
 		rc = evring_lock_take(file, EVRING_LOCK_OWNER);
-	if (rc == 0 &&
-	    ((access->group != (gid_t)-1 && fchown(file, (uid_t)-1, access->group) != 0) ||
-	     fchmod(file, mode) != 0))
-		rc = -errno;
+	if (rc == 0)
+		rc = evring_access_set(file, access->group, mode);
 	if (rc == 0)
 		return file;
 	(void)unlink(path);

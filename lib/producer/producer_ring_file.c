@@ -60,14 +60,6 @@ static bool is_planned(const struct producer_header *header, const struct produc
 	       strcmp(header->name, parameters->name) == 0;
 }
 
-static int set_access(int file, const struct evring_access *access)
-{
-	if ((access->group != (gid_t)-1 && fchown(file, (uid_t)-1, access->group) != 0) ||
-	    fchmod(file, access->mode) != 0)
-		return -errno;
-	return 0;
-}
-
 // --- adopting ------------------------------------------------------------------------------------
 
 // Maps the ring of a dead process if it is the one that the parameters ask for.
@@ -80,7 +72,7 @@ static int map_old(struct producer_file *file, const struct opening *opening, in
 		return -ESTALE;
 	rc = evring_lock_take(descriptor, EVRING_LOCK_OWNER);
 	if (rc == 0)
-		rc = set_access(descriptor, &opening->access);
+		rc = evring_access_set(descriptor, opening->access.group, opening->access.mode);
 	if (rc == 0)
 		rc = producer_view_map(&file->view, descriptor, header);
 	if (rc != 0)
@@ -189,7 +181,7 @@ static int make_file(struct producer_file *file, const struct opening *opening, 
 	int rc = evring_lock_take(descriptor, EVRING_LOCK_OWNER);
 
 	if (rc == 0)
-		rc = set_access(descriptor, &opening->access);
+		rc = evring_access_set(descriptor, opening->access.group, opening->access.mode);
 	if (rc != 0)
 		return evring_error(rc, opening->error, "%s: %s", new_path, strerror(-rc));
 	rc = evring_memory_reserve(&memory, descriptor, opening->directory, size, opening->error);
