@@ -92,6 +92,13 @@ static inline size_t cluster_room(const struct cluster_transport *transport, uns
 // sets the handlers, the nodes, the session, the epoch, the key, the heartbeats and the time.
 struct control_parameters cluster_endpoint_parameters(unsigned n_nodes, uint32_t mtu);
 
+// The node that has an IPv4 address, host order; CLUSTER_NONE if that is this node or none.
+unsigned cluster_node_at(const struct cluster_system *system, uint32_t address);
+
+// The node that sent a datagram from an address, which names the node `named`; CTRL_MAX_NODES or
+// above: none. CLUSTER_NONE: it is not the node that it names.
+unsigned cluster_sender_of(const struct cluster_system *system, uint32_t address, unsigned named);
+
 // The largest number of events from the oldest unfinished to the newest granted, a power of two. It
 // is at least 2 * source_buffer: grants run ahead of the finished events by at most the number of
 // events that sources hold.

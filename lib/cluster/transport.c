@@ -56,3 +56,21 @@ struct control_parameters cluster_endpoint_parameters(unsigned n_nodes, uint32_t
 	parameters.patience = PATIENCE_NS;
 	return parameters;
 }
+
+unsigned cluster_node_at(const struct cluster_system *system, uint32_t address)
+{
+	for (unsigned i = 0; i < system->n_nodes; i++)
+		if (system->nodes[i].address == address && i != system->self)
+			return i;
+	return CLUSTER_NONE;
+}
+
+unsigned cluster_sender_of(const struct cluster_system *system, uint32_t address, unsigned named)
+{
+	if (named >= CTRL_MAX_NODES)
+		return cluster_node_at(system, address);
+	return named < system->n_nodes && named != system->self &&
+		       system->nodes[named].address == address
+		   ? named
+		   : CLUSTER_NONE;
+}

@@ -55,8 +55,8 @@ static void request_address(struct control *control, unsigned node)
 {
 	struct net_arp arp = {
 		.operation = 1,
-		.sender_ip = control->nodes[control->system->self].ip,
-		.target_ip = control->nodes[node].ip,
+		.sender_ip = control->system->nodes[control->system->self].address,
+		.target_ip = control->system->nodes[node].address,
 	};
 	struct rte_mbuf *mbuf;
 	char *frame;
@@ -118,7 +118,7 @@ static void put_datagram(const struct control *control, uint8_t *frame, const st
 	const struct control_role_parameters *p = &control->parameters;
 	struct net_udp4 udp = {
 		.destination_mac = *mac,
-		.source_ip = control->nodes[control->system->self].ip,
+		.source_ip = control->system->nodes[control->system->self].address,
 		.destination_ip = ip,
 		.source_port = p->control_port,
 		.destination_port = p->control_port,
@@ -160,7 +160,8 @@ bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size
 		request_address(control, node);
 		return true; // the endpoint sends the datagram again
 	}
-	return control_send_datagram(control, &mac, control->nodes[node].ip, bytes, size);
+	return control_send_datagram(control, &mac, control->system->nodes[node].address, bytes,
+				     size);
 }
 
 bool control_store_will_frame(void *context, unsigned node, const uint8_t *bytes, size_t size)
@@ -173,7 +174,7 @@ bool control_store_will_frame(void *context, unsigned node, const uint8_t *bytes
 
 	if (!neighbours_get(p->neighbours, node, mac.bytes))
 		return false;
-	put_datagram(control, frame, &mac, control->nodes[node].ip, bytes, size);
+	put_datagram(control, frame, &mac, control->system->nodes[node].address, bytes, size);
 	size += NET_HEADERS_SIZE;
 	if (p->vlan == NULL)
 		return last_will_set(p->last_will, node, frame, size);
@@ -182,27 +183,6 @@ bool control_store_will_frame(void *context, unsigned node, const uint8_t *bytes
 }
 
 // --- receiving ---
-
-// The node that has an address; CLUSTER_NONE if that is this node or none.
-static unsigned other_node_of(const struct control *control, uint32_t address)
-{
-	for (unsigned i = 0; i < control->system->n_nodes; i++)
-		if (control->nodes[i].ip == address && i != control->system->self)
-			return i;
-	return CLUSTER_NONE;
-}
-
-// The node that sent a datagram from an address, which names the node `named`; CTRL_MAX_NODES or
-// above: none. CLUSTER_NONE: it is not the node that it names.
-static unsigned sender_of(const struct control *control, uint32_t address, unsigned named)
-{
-	if (named >= CTRL_MAX_NODES)
-		return other_node_of(control, address);
-	return named < control->system->n_nodes && named != control->system->self &&
-		       control->nodes[named].ip == address
-		   ? named
-		   : CLUSTER_NONE;
-}
 
 static void read_arp(struct control *control, const uint8_t *bytes, size_t length,
 		     const struct net_frame *frame)
@@ -213,7 +193,7 @@ static void read_arp(struct control *control, const uint8_t *bytes, size_t lengt
 	if (length < frame->l3_offset ||
 	    net_arp_decode(bytes + frame->l3_offset, length - frame->l3_offset, &arp) != WIRE_OK)
 		return;
-	node = other_node_of(control, arp.sender_ip);
+	node = cluster_node_at(control->system, arp.sender_ip);
 	if (node != CLUSTER_NONE && was_requested(control, node, ARP_AGAIN_NS) &&
 	    !in_session(control, node))
 		learn(control, node, arp.sender_mac.bytes);
@@ -247,7 +227,7 @@ static void read_datagram(struct control *control, const uint8_t *bytes, size_t 
 		return;
 	}
 	sender = ctrl_frame_node(datagram, frame->payload_size);
-	node = sender_of(control, load_be32(bytes + frame->l3_offset + 12), sender);
+	node = cluster_sender_of(control->system, load_be32(bytes + frame->l3_offset + 12), sender);
 	if (node == CLUSTER_NONE)
 		counter_add(&control->counters.foreign, 1);
 	else if (control_receive(control->endpoint, datagram, frame->payload_size, control->now) !=

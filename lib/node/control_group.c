@@ -38,7 +38,7 @@ static void report(struct control *control)
 		return;
 	memcpy(mac.bytes, p->mac, sizeof(mac.bytes));
 	net_igmp_report_encode((uint8_t *)rte_pktmbuf_append(mbuf, NET_IGMP_FRAME), &mac,
-			       control->nodes[control->system->self].ip, p->group);
+			       control->system->nodes[control->system->self].address, p->group);
 	counter_add(&control->counters.membership_reports, 1);
 	control_send_mbuf(control, mbuf);
 }

@@ -30,7 +30,6 @@ struct control_views {
 // What the role knows of the address of a node.
 struct control_address {
 	uint64_t requested_at; // ns of the last ARP request; 0: none
-	uint32_t ip;           // IPv4, host order
 	// Where the last frame of the node came from that did not prove to be its own.
 	struct net_mac stranger;
 };

@@ -392,16 +392,6 @@ static bool make_endpoint(struct control *control, const char **reason)
 	return control->endpoint != NULL;
 }
 
-static bool make_addresses(struct control *control)
-{
-	const struct cluster_system *system = control->system;
-
-	control->nodes = calloc(system->n_nodes, sizeof(*control->nodes));
-	for (unsigned i = 0; control->nodes != NULL && i < system->n_nodes; i++)
-		control->nodes[i].ip = system->nodes[i].address;
-	return control->nodes != NULL;
-}
-
 static bool make_flow(struct control *control)
 {
 	struct decision_flow_parameters decisions = control->parameters.decisions;
@@ -437,7 +427,8 @@ static bool make_parts(struct control *control, char *error)
 {
 	const char *reason = "out of memory";
 
-	if (make_addresses(control) && make_endpoint(control, &reason))
+	control->nodes = calloc(control->system->n_nodes, sizeof(*control->nodes));
+	if (control->nodes != NULL && make_endpoint(control, &reason))
 		return make_logic(control) && control_views_make(control);
 	snprintf(error, CONTROL_ERROR_SIZE, "role %s: %s", control->parameters.name, reason);
 	return false;

@@ -165,31 +165,11 @@ void sender_node_poll(struct sender_core *core)
 	(void)control_poll(core->endpoint, core->now);
 }
 
-// The node that has an address; CLUSTER_NONE if that is this node or none.
-static unsigned node_of(const struct cluster_system *system, uint32_t address)
-{
-	for (unsigned i = 0; i < system->n_nodes; i++)
-		if (system->nodes[i].address == address && i != system->self)
-			return i;
-	return CLUSTER_NONE;
-}
-
-// The node that sent a datagram from an address, which names the node `named`; CTRL_MAX_NODES or
-// above: none. CLUSTER_NONE: it is not the node that it names.
-static unsigned sender_of(const struct cluster_system *system, uint32_t address, unsigned named)
-{
-	if (named >= CTRL_MAX_NODES)
-		return node_of(system, address);
-	return named < system->n_nodes && named != system->self &&
-		       system->nodes[named].address == address
-		   ? named
-		   : CLUSTER_NONE;
-}
-
 void sender_core_receive(struct sender_core *core, uint32_t address, const void *datagram,
 			 size_t size, uint64_t now)
 {
-	const unsigned node = sender_of(system_of(core), address, ctrl_frame_node(datagram, size));
+	const unsigned node =
+	    cluster_sender_of(system_of(core), address, ctrl_frame_node(datagram, size));
 
 	core->now = now;
 	if (node == CLUSTER_NONE)
