@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "wire/wire.h"
+
 int evring_error(int rc, char *error, const char *format, ...)
 {
 	va_list arguments;
@@ -43,11 +45,6 @@ bool evring_file_is(int file, const char *path)
 
 	return fstat(file, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
 	       ours.st_ino == there.st_ino;
-}
-
-static uint64_t round_up(uint64_t value, uint64_t unit)
-{
-	return (value + unit - 1) / unit * unit;
 }
 
 static uint32_t power_of_two(uint32_t at_least)

@@ -9,16 +9,12 @@
 #include <unistd.h>
 
 #include "evring/evring_view.h"
-
-static uint64_t round_to(uint64_t value, uint64_t unit)
-{
-	return (value + unit - 1) / unit * unit;
-}
+#include "wire/wire.h"
 
 bool producer_layout_plan(struct producer_header *plan, uint64_t data_size, uint32_t blocks,
 			  uint32_t max_block, uint32_t n_sources, uint64_t page_size)
 {
-	const uint64_t table = round_to(n_sources * sizeof(uint64_t), EVRING_CACHE_LINE);
+	const uint64_t table = round_up(n_sources * sizeof(uint64_t), EVRING_CACHE_LINE);
 
 	if (data_size < PRODUCER_SMALLEST_DATA || data_size > PRODUCER_LARGEST_DATA || blocks < 2 ||
 	    blocks > PRODUCER_MOST_BLOCKS || max_block == 0 ||
@@ -31,14 +27,14 @@ bool producer_layout_plan(struct producer_header *plan, uint64_t data_size, uint
 	plan->n_sources = n_sources;
 	plan->header_size = sizeof(*plan);
 	plan->last_offset =
-	    round_to(sizeof(*plan) + n_sources * sizeof(uint16_t), EVRING_CACHE_LINE);
+	    round_up(sizeof(*plan) + n_sources * sizeof(uint16_t), EVRING_CACHE_LINE);
 	plan->accepted_offset = plan->last_offset + table;
 	plan->descriptors_offset = plan->accepted_offset + table;
 	plan->marks_offset =
 	    plan->descriptors_offset + plan->blocks * sizeof(struct producer_descriptor);
 	plan->data_offset =
-	    round_to(plan->marks_offset + plan->blocks * sizeof(uint32_t), page_size);
-	plan->data_size = round_to(data_size, page_size);
+	    round_up(plan->marks_offset + plan->blocks * sizeof(uint32_t), page_size);
+	plan->data_size = round_up(data_size, page_size);
 	plan->file_size = plan->data_offset + plan->data_size;
 	return true;
 }
