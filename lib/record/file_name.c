@@ -89,8 +89,9 @@ static bool match(const char *text, struct file_name *name, enum file_name_stage
 	return false;
 }
 
-bool file_name_parse(const char *text, const char *prefix, struct file_name *name,
-		     enum file_name_stage *stage)
+// Parses a name of any stage. False unless file_name_format() would write this text for the prefix.
+static bool parse(const char *text, const char *prefix, struct file_name *name,
+		  enum file_name_stage *stage)
 {
 	const char *rest = text + (text[0] == '.');
 	unsigned long long run, sequence;
@@ -126,7 +127,7 @@ int file_name_list(int directory, const char *prefix,
 		struct file_name name;
 		enum file_name_stage stage;
 
-		if (file_name_parse(entry->d_name, prefix, &name, &stage))
+		if (parse(entry->d_name, prefix, &name, &stage))
 			found(context, &name, stage);
 	}
 	closedir(listing);

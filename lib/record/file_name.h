@@ -50,10 +50,6 @@ bool file_name_exists(int directory, const struct file_name *name, enum file_nam
 // Removes the file of this name and stage from an open directory. Returns 0 or a negative errno.
 int file_name_remove(int directory, const struct file_name *name, enum file_name_stage stage);
 
-// Parses a name of any stage. False unless file_name_format() would write this text for the prefix.
-bool file_name_parse(const char *text, const char *prefix, struct file_name *name,
-		     enum file_name_stage *stage);
-
 // Calls `found` for each name of the prefix in an open directory. A file that is renamed meanwhile
 // may be listed under its old name, its new name, both or none. Returns 0 or a negative errno.
 int file_name_list(int directory, const char *prefix,

@@ -149,7 +149,7 @@ struct connection *cm_open_connection(struct cm *cm, const struct cm_peer *peer,
 	return connection;
 }
 
-void cm_forget(struct cm *cm, struct connection *connection)
+static void forget(struct cm *cm, struct connection *connection)
 {
 	uint32_t index = connection->id & cm->index_mask;
 	uint32_t *link = bucket_of(cm, &connection->peer.address);
@@ -198,7 +198,7 @@ void cm_end(struct cm *cm, struct connection *connection, enum cm_event_kind eve
 	if (connection->qp != NULL)
 		qp_fail(connection->qp, QP_CLOSED);
 	if (connection->events & (1u << CM_REQUESTED)) {
-		cm_forget(cm, connection);
+		forget(cm, connection);
 		return;
 	}
 	cm_set_stage(cm, connection, CM_STAGE_ENDED);
@@ -333,7 +333,7 @@ bool cm_refuse(struct cm *cm, uint32_t id, enum roce_cm_reason reason)
 	if (connection == NULL || connection->stage != CM_STAGE_REQUESTED)
 		return false;
 	refuse(cm, connection, reason);
-	cm_forget(cm, connection);
+	forget(cm, connection);
 	return true;
 }
 
@@ -352,7 +352,7 @@ uint32_t cm_connect(struct cm *cm, const struct cm_destination *destination, uin
 	connection->qp = qp_open(cm->parameters.table, (enum roce_service)destination->service,
 				 QP_NUMBER_AUTO, now);
 	if (connection->qp == NULL) {
-		cm_forget(cm, connection);
+		forget(cm, connection);
 		return 0;
 	}
 	connection->active = true;
@@ -390,7 +390,7 @@ void cm_release(struct cm *cm, uint32_t id)
 		return;
 	if (connection->qp != NULL)
 		qp_close(cm->parameters.table, connection->qp);
-	cm_forget(cm, connection);
+	forget(cm, connection);
 }
 
 const struct cm_counters *cm_counters(const struct cm *cm)

@@ -120,7 +120,6 @@ struct connection *cm_find(struct cm *cm, uint32_t id);
 uint32_t cm_first_of_peer(const struct cm *cm, const struct qp_address *peer);
 // Opens a connection to a peer and gives it an id. NULL if a bound is reached.
 struct connection *cm_open_connection(struct cm *cm, const struct cm_peer *peer, uint64_t now);
-void cm_forget(struct cm *cm, struct connection *connection);
 void cm_set_stage(struct cm *cm, struct connection *connection, enum cm_stage stage);
 void cm_report(struct cm *cm, struct connection *connection, enum cm_event_kind event);
 // Ends the connection. The event is reported only if the caller knows of the connection.
@@ -143,8 +142,6 @@ void cm_make_room(struct cm *cm, const struct qp_address *peer, uint64_t now);
 // Counts a peer's connections that have not ended.
 void cm_count_of_peer(const struct cm *cm, const struct qp_address *peer, uint32_t *all,
 		      uint32_t *half_open);
-// How long no packet of an established connection has arrived, ns.
-uint64_t cm_silence(struct connection *connection, uint64_t now);
 // Whether an established connection is one that a REQ or OPEN for its queue pair does not replace.
 bool cm_is_alive(const struct cm *cm, struct connection *connection, uint64_t now);
 // Ends an established connection if it is silent and doubtful; else remembers the quietest.

@@ -19,7 +19,8 @@ static uint64_t arrived(const struct queue_pair *qp)
 	       qp->counters.drops[QP_DROP_DUPLICATE];
 }
 
-uint64_t cm_silence(struct connection *connection, uint64_t now)
+// How long no packet of an established connection has arrived, ns.
+static uint64_t silence_of(struct connection *connection, uint64_t now)
 {
 	uint64_t packets = arrived(connection->qp);
 
@@ -33,7 +34,7 @@ uint64_t cm_silence(struct connection *connection, uint64_t now)
 bool cm_is_alive(const struct cm *cm, struct connection *connection, uint64_t now)
 {
 	return connection->stage == CM_STAGE_ESTABLISHED &&
-	       cm_silence(connection, now) < cm->parameters.silence;
+	       silence_of(connection, now) < cm->parameters.silence;
 }
 
 // Ends an established connection with one message to the peer. If it is lost, its next packet finds
@@ -57,12 +58,12 @@ static void drop_idle(struct cm *cm, struct connection *connection, uint64_t now
 static bool is_idle(const struct cm *cm, struct connection *connection, uint64_t now)
 {
 	return connection->stage == CM_STAGE_ESTABLISHED && cm->parameters.idle_timeout != 0 &&
-	       cm_silence(connection, now) >= cm->parameters.idle_timeout;
+	       silence_of(connection, now) >= cm->parameters.idle_timeout;
 }
 
 void cm_judge_silence(struct cm *cm, struct connection *connection, uint64_t now)
 {
-	uint64_t silence = cm_silence(connection, now);
+	uint64_t silence = silence_of(connection, now);
 	const struct connection *quietest =
 	    cm->quietest != CM_NONE ? &cm->connections[cm->quietest] : NULL;
 

@@ -347,7 +347,8 @@ static enum qp_drop admit(const struct queue_pair *qp, const struct roce_packet 
 	return QP_N_DROPS;
 }
 
-bool responder_wants_cnp(const struct responder *responder, struct queue_pair *qp, uint64_t now)
+// Whether a CNP must be sent to qp->peer_qpn, for a request that carried a congestion mark.
+static bool wants_cnp(const struct responder *responder, struct queue_pair *qp, uint64_t now)
 {
 	if (responder->parameters.cnp_interval == 0 || now < qp->next_cnp)
 		return false;
@@ -369,7 +370,7 @@ enum responder_verdict responder_check(struct responder *responder, struct queue
 		return responder_drop(qp, drop);
 	// A datagram does not name a queue pair that could receive a notification, so none is sent.
 	if (arrival->congested && qp->service != ROCE_UD)
-		reply->cnp = responder_wants_cnp(responder, qp, now);
+		reply->cnp = wants_cnp(responder, qp, now);
 	switch (qp->service) {
 	case ROCE_RC:
 		return check_rc(responder, qp, packet, delivery, reply);

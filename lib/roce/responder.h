@@ -113,10 +113,6 @@ void responder_refuse(struct responder *responder, struct queue_pair *qp,
 		      const struct responder_delivery *delivery, enum responder_refusal reason,
 		      struct responder_reply *reply);
 
-// For a response that carried a congestion mark: true if a CNP must be sent to qp->peer_qpn. (For
-// requests, responder_check() reports this.)
-bool responder_wants_cnp(const struct responder *responder, struct queue_pair *qp, uint64_t now);
-
 // The next owed ACK or READ response of any queue pair; false if there is none.
 bool responder_poll(struct responder *responder, struct responder_reply *reply);
 

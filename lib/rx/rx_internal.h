@@ -44,9 +44,7 @@ struct rx {
 	// Segments of this burst, by builder; each link is filled once per burst.
 	struct rte_mbuf *staged[EVB_MAX_BUILDERS][ROLE_BURST];
 	uint16_t n_staged[EVB_MAX_BUILDERS];
-	uint32_t
-	    n_behind[EVB_MAX_BUILDERS]; // staged segments behind the first ones of their packets
-	uint16_t touched[ROLE_BURST];   // builders that have staged segments
+	uint16_t touched[ROLE_BURST]; // builders that have staged segments
 	unsigned n_touched;
 
 	struct rx_counters counters __rte_cache_aligned;
