@@ -117,15 +117,20 @@ enum window_put block_window_put_unordered(struct block_window *window, uint64_t
 	return WINDOW_TAKEN;
 }
 
+static void decide_all(struct block_window *window, uint64_t end)
+{
+	for (unsigned i = 0; i < window->parameters.n_sources; i++)
+		decide(window, i, end);
+	advance(window);
+}
+
 void block_window_give_up(struct block_window *window)
 {
 	uint64_t event = window->store.ready;
 
 	if (event == window->store.released + window->parameters.capacity)
 		return;
-	for (unsigned i = 0; i < window->parameters.n_sources; i++)
-		decide(window, i, event + 1);
-	advance(window);
+	decide_all(window, event + 1);
 }
 
 // Whether the events below idle_newest have had a sign for the deadline, and nothing else was left.
@@ -144,29 +149,17 @@ static bool is_overdue(struct block_window *window, uint64_t now, uint64_t deadl
 	return false;
 }
 
-static void give_up_below(struct block_window *window, uint64_t event)
+void block_window_expire(struct block_window *window, uint64_t now, uint64_t deadline,
+			 bool only_gap)
 {
-	for (unsigned i = 0; i < window->parameters.n_sources; i++)
-		decide(window, i, event);
-	advance(window);
-	window->idle_since = 0;
-}
-
-void block_window_expire(struct block_window *window, uint64_t now, uint64_t deadline)
-{
-	if (is_overdue(window, now, deadline))
-		give_up_below(window, window->idle_newest);
-}
-
-void block_window_expire_gap(struct block_window *window, uint64_t now, uint64_t deadline)
-{
-	uint64_t event = window->store.ready;
+	uint64_t end = only_gap ? window->store.ready : window->idle_newest;
 
 	if (!is_overdue(window, now, deadline))
 		return;
-	while (event < window->idle_newest && event_at(window, event)->n_present == 0)
-		event++;
-	give_up_below(window, event);
+	while (end < window->idle_newest && event_at(window, end)->n_present == 0)
+		end++;
+	decide_all(window, end);
+	window->idle_since = 0;
 }
 
 void block_window_end(struct block_window *window, uint64_t event)
@@ -174,9 +167,7 @@ void block_window_end(struct block_window *window, uint64_t event)
 	struct block_store *store = &window->store;
 	uint64_t limit = store->released + window->parameters.capacity;
 
-	for (unsigned i = 0; i < window->parameters.n_sources; i++)
-		decide(window, i, event < limit ? event : limit);
-	advance(window);
+	decide_all(window, event < limit ? event : limit);
 	store->end = event;
 }
 

@@ -81,12 +81,10 @@ enum window_put block_window_put_unordered(struct block_window *window, uint64_t
 void block_window_give_up(struct block_window *window);
 
 // Makes the events ready that have had a sign for the deadline, if the window has had nothing else
-// for that time. Both times are in TSC cycles.
-void block_window_expire(struct block_window *window, uint64_t now, uint64_t deadline);
-
-// The same, but only the events before the first one that has a block: for sources that may send
-// the next ones only when these are released.
-void block_window_expire_gap(struct block_window *window, uint64_t now, uint64_t deadline);
+// for that time. Both times are in TSC cycles. With `only_gap` only the events before the first one
+// that has a block: for sources that may send the next ones only when these are released.
+void block_window_expire(struct block_window *window, uint64_t now, uint64_t deadline,
+			 bool only_gap);
 
 // There are no events from `event` on: what has not come below it is missing. To be called again as
 // long as `ready` is below the event.

@@ -117,10 +117,7 @@ static void expire(struct event_store *store, uint64_t now)
 
 	for (unsigned i = 0; i < store->n_rings; i++)
 		store->is_short |= 2 * store->rings[i].held > store->rings[i].n;
-	if (store->is_short)
-		block_window_expire_gap(&store->window, now, deadline);
-	else
-		block_window_expire(&store->window, now, deadline);
+	block_window_expire(&store->window, now, deadline, store->is_short);
 	store->is_short &= store->window.store.ready == ready;
 }
 

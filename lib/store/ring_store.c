@@ -104,7 +104,7 @@ static void poll(struct block_store *base, uint64_t now)
 	// What does not fit now had not been taken by the last process either.
 	if (store->n_put < store->n_taken || producer_ring_has_inherited(store->ring))
 		base->is_inheriting = false;
-	block_window_expire(&store->window, now, store->parameters.deadline_cycles);
+	block_window_expire(&store->window, now, store->parameters.deadline_cycles, false);
 	if (is_finished(store))
 		block_window_end(&store->window, store->window.newest);
 }
