@@ -13,7 +13,6 @@
 #include "readout/readout_logic.h"
 #include "record/decision_input.h"
 #include "record/decision_order.h"
-#include "record/decision_ring.h"
 #include "record/decision_stream.h"
 #include "record/writer_role.h"
 #include "roce/requester.h"
@@ -106,7 +105,7 @@ static void plan_results(struct plan *plan)
 		plan->decision_bytes +=
 		    decision_order_memory(results->window) + decision_stream_memory();
 		if (results->to == CONFIG_RESULTS_RING)
-			plan->decision_bytes += decision_ring_memory(results->ring.slots);
+			plan->decision_bytes += decision_stream_ring_memory(results->ring.slots);
 		if (results->from[0] != '\0')
 			plan->decision_bytes += decision_input_memory();
 		if (results->system > 0)

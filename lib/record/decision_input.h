@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // Decisions of another evb: takes them from the event ring to which that one writes its results
-// (record/decision_ring.h). The ring need not exist yet, and may end and be made again.
+// (record/decision_stream.h). The ring need not exist yet, and may end and be made again.
 //
 // A block is released when the results of all its decisions are written, so that the next process
 // receives it again if this one dies. Blocks of another run, or with event ids of another packing,

@@ -14,12 +14,24 @@
 
 #include "base/counter.h"
 #include "base/error_line.h"
-#include "record/decision_ring.h"
+#include "base/tick_clock.h"
 #include "wire/wire.h"
 
 #define FILE_UNITS 2048u // of the buffer of a file
 #define MOST_FILES 10000u
 #define NAME_SIZE  320
+
+// Of an event ring:
+#define BLOCK    4096u      // bytes of a slot
+#define WATCH_NS 100000000u // between two looks at members and file
+#define AT_ONCE  64u        // slots that are reclaimed at once
+
+// The slots of an event ring that consumers have released.
+struct free_slots {
+	uint32_t n_slots, n;
+	uint32_t first; // the slot to use next: the one that has been free for longest
+	uint32_t *list; // [n_slots], circular, so that spies have time to read a block
+};
 
 struct decision_stream {
 	struct decision_stream_parameters parameters;
@@ -27,7 +39,10 @@ struct decision_stream {
 	char name[NAME_SIZE];
 	int file;
 	bool datagrams;
-	struct decision_ring *ring; // NULL: a file or datagrams
+	struct evring *ring; // NULL: a file or datagrams
+	struct free_slots slots;
+	uint64_t watched_ns; // when the ring was looked at
+	bool is_cut;         // a process that may write the ring's file has truncated it
 	bool paused;
 	struct decision_stream_tail tail;
 	bool has_tail;
@@ -38,7 +53,7 @@ struct decision_stream {
 	uint8_t buffer[FILE_UNITS][DECISION_STREAM_UNIT];
 };
 
-_Static_assert((1 + DECISION_STREAM_PER_BLOCK) * DECISION_STREAM_UNIT == DECISION_RING_BLOCK, "");
+_Static_assert((1 + DECISION_STREAM_PER_BLOCK) * DECISION_STREAM_UNIT == BLOCK, "");
 
 static void add_header(struct decision_stream *stream)
 {
@@ -133,17 +148,100 @@ static int open_socket(struct decision_stream *stream, char *error)
 	return -1;
 }
 
+// --- an event ring ---
+
+static bool make_free_slots(struct free_slots *slots, uint32_t n)
+{
+	slots->list = malloc(n * sizeof(*slots->list));
+	if (slots->list == NULL)
+		return false;
+	slots->n_slots = slots->n = n;
+	for (uint32_t i = 0; i < n; i++)
+		slots->list[i] = i;
+	return true;
+}
+
 static int open_ring(struct decision_stream *stream, char *error)
 {
-	const struct evring_parameters *ring = &stream->parameters.ring;
-	char why[EVRING_ERROR_SIZE];
+	struct evring_parameters parameters = stream->parameters.ring;
+	char why[EVRING_ERROR_SIZE] = "out of memory";
 
-	snprintf(stream->name, NAME_SIZE, "ring://%s", ring->name);
+	parameters.memory = EVRING_SHM;
+	parameters.builder = 0;
+	parameters.n_builders = 1;
+	parameters.slot_size = BLOCK;
+	snprintf(stream->name, NAME_SIZE, "ring://%s", parameters.name);
 	stream->file = -1;
-	if (decision_ring_open(&stream->ring, ring, why) == 0)
+	if (make_free_slots(&stream->slots, parameters.slots) &&
+	    evring_create(&stream->ring, &parameters, why) == 0)
 		return 0;
-	return error_line(error, DECISION_STREAM_ERROR_SIZE, "event ring %s: %s", ring->name, why);
+	free(stream->slots.list);
+	return error_line(error, DECISION_STREAM_ERROR_SIZE, "event ring %s: %s", parameters.name,
+			  why);
 }
+
+static void reclaim(struct decision_stream *stream)
+{
+	struct free_slots *slots = &stream->slots;
+	uint32_t released[AT_ONCE], at;
+	unsigned n;
+
+	do {
+		n = evring_reclaim(stream->ring, released, AT_ONCE);
+		for (unsigned i = 0; i < n; i++) {
+			at = slots->first + slots->n++;
+			slots->list[at < slots->n_slots ? at : at - slots->n_slots] = released[i];
+		}
+	} while (n > 0);
+}
+
+static uint32_t take_slot(struct free_slots *slots)
+{
+	const uint32_t slot = slots->list[slots->first];
+
+	slots->n--;
+	slots->first = slots->first + 1 < slots->n_slots ? slots->first + 1 : 0;
+	return slot;
+}
+
+// Publishes a block. False: groups hold all slots, or the ring has been cut.
+static bool publish(struct decision_stream *stream, size_t length)
+{
+	const uint64_t now_ns = tick_clock_monotonic_ns();
+	const struct evring_event event = {
+		.event_id = load_le64(stream->buffer[1]),
+		.length = length,
+		.first_ns = now_ns,
+		.complete_ns = now_ns,
+	};
+	uint32_t slot;
+
+	reclaim(stream);
+	if (stream->slots.n == 0 || stream->is_cut)
+		return false;
+	slot = take_slot(&stream->slots);
+	evring_begin(stream->ring, slot);
+	memcpy(evring_slot(stream->ring, slot), stream->buffer, length);
+	evring_publish(stream->ring, slot, &event);
+	return true;
+}
+
+// Frees released slots. Returns the blocks that groups have not released. At most every 0.1 s it
+// also looks for dead members, whose blocks go to others, and whether the ring has been cut.
+static uint64_t watch(struct decision_stream *stream)
+{
+	const uint64_t now_ns = tick_clock_monotonic_ns();
+
+	if (now_ns - stream->watched_ns >= WATCH_NS) {
+		stream->watched_ns = now_ns;
+		(void)evring_reap(stream->ring);
+		stream->is_cut |= evring_is_cut(stream->ring);
+	}
+	reclaim(stream);
+	return stream->slots.n_slots - stream->slots.n;
+}
+
+// --- life ---
 
 static int open_output(struct decision_stream *stream, char *error)
 {
@@ -163,6 +261,11 @@ static int open_output(struct decision_stream *stream, char *error)
 uint64_t decision_stream_memory(void)
 {
 	return sizeof(struct decision_stream);
+}
+
+uint64_t decision_stream_ring_memory(uint32_t slots)
+{
+	return evring_bytes(slots, BLOCK);
 }
 
 int decision_stream_open(struct decision_stream **stream,
@@ -227,17 +330,14 @@ void decision_stream_add(struct decision_stream *stream, const struct decision_r
 
 // Writes the buffer. Returns the number of whole units that were written: a file system may be
 // full, and a socket or a ring may have no room.
-static unsigned write_buffer(const struct decision_stream *stream)
+static unsigned write_buffer(struct decision_stream *stream)
 {
 	const size_t size = (size_t)stream->n * DECISION_STREAM_UNIT;
 	size_t done = 0;
 	ssize_t n;
 
 	if (stream->ring != NULL)
-		return decision_ring_put(stream->ring, stream->buffer, size,
-					 load_le64(stream->buffer[1]))
-			   ? stream->n
-			   : 0;
+		return publish(stream, size) ? stream->n : 0;
 	do {
 		n = write(stream->file, (const uint8_t *)stream->buffer + done, size - done);
 		done += n > 0 ? (size_t)n : 0;
@@ -259,7 +359,7 @@ static void begin_block(struct decision_stream *stream, unsigned n)
 // Whether what the output does not take stays in the buffer.
 static bool waits(const struct decision_stream *stream)
 {
-	return !stream->datagrams && (stream->ring == NULL || !decision_ring_is_cut(stream->ring));
+	return !stream->datagrams && !stream->is_cut;
 }
 
 void decision_stream_flush(struct decision_stream *stream)
@@ -269,7 +369,7 @@ void decision_stream_flush(struct decision_stream *stream)
 	unsigned written, left;
 
 	if (stream->ring != NULL)
-		(void)decision_ring_watch(stream->ring);
+		(void)watch(stream);
 	if (n == 0 || (has_blocks && n == headers))
 		return;
 	written = write_buffer(stream);
@@ -303,7 +403,7 @@ const char *decision_stream_name(const struct decision_stream *stream)
 
 const struct evring *decision_stream_ring(const struct decision_stream *stream)
 {
-	return stream->ring != NULL ? decision_ring_evring(stream->ring) : NULL;
+	return stream->ring;
 }
 
 uint64_t decision_stream_finish(struct decision_stream *stream)
@@ -312,8 +412,8 @@ uint64_t decision_stream_finish(struct decision_stream *stream)
 	if (stream->ring == NULL)
 		return 0;
 	if (decision_stream_pending(stream) == 0)
-		decision_ring_end(stream->ring);
-	return decision_ring_watch(stream->ring);
+		evring_end(stream->ring);
+	return watch(stream);
 }
 
 void decision_stream_close(struct decision_stream *stream)
@@ -322,7 +422,8 @@ void decision_stream_close(struct decision_stream *stream)
 		return;
 	decision_stream_flush(stream);
 	counter_add(&stream->counters.lost, stream->n - stream->headers);
-	decision_ring_close(stream->ring);
+	evring_destroy(stream->ring);
+	free(stream->slots.list);
 	if (stream->file >= 0)
 		close(stream->file);
 	free(stream);

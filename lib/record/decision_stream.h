@@ -35,7 +35,9 @@ struct decision_stream_parameters {
 	const char *prefix;
 	uint32_t address; // UDP: IPv4 address, host order
 	uint16_t port;
-	struct evring_parameters ring; // as decision_ring_open() wants it; name NULL: no ring
+	// What consumers see of the ring: name, directory, slots, groups, run_number, mode,
+	// unix_group. Groups receive every block. name NULL: no ring.
+	struct evring_parameters ring;
 	uint32_t run_number;
 	uint32_t packing;
 	bool resumes; // finds the file that an earlier process has left
@@ -57,6 +59,9 @@ struct decision_stream;
 
 // Bytes that decision_stream_open() allocates beside a ring.
 uint64_t decision_stream_memory(void);
+
+// The bytes of shared memory of a ring with so many slots.
+uint64_t decision_stream_ring_memory(uint32_t slots);
 
 // Returns 0, or -1 with one line in error[DECISION_STREAM_ERROR_SIZE].
 int decision_stream_open(struct decision_stream **stream,

@@ -14,7 +14,6 @@
 #include "port/port.h"
 #include "readout/readout_logic.h"
 #include "record/decision_order.h"
-#include "record/decision_ring.h"
 #include "record/decision_stream.h"
 #include "record/writer_role.h"
 #include "roce/requester.h"
@@ -152,8 +151,8 @@ static void memory__of_decisions(void **state)
 	plan = plan_of_node(text, "a");
 	assert_int_equal(plan->decision_bytes,
 			 decision_order_memory(4096) + decision_stream_memory() +
-			     decision_inbox_memory(4096, 2) + decision_ring_memory(1024));
-	assert_in_range(decision_ring_memory(1024), 4 * MIB, 5 * MIB);
+			     decision_inbox_memory(4096, 2) + decision_stream_ring_memory(1024));
+	assert_in_range(decision_stream_ring_memory(1024), 4 * MIB, 5 * MIB);
 	plan_free(plan);
 }
 
