@@ -26,12 +26,12 @@ static int fail(struct evb_sender *sender, int rc, const char *cause)
 // producer: both sides of the ring are in this process.
 static int open_ring(struct evb_sender *sender)
 {
-	const struct ring_store_parameters *ring = &sender->plan.ring;
+	const struct producer_ring_parameters *ring = &sender->plan.ring.ring;
 	const struct evb_producer_options options = { .directory = ring->directory };
 	char why[EVRING_ERROR_SIZE];
 	int rc;
 
-	sender->store = ring_store_create(ring, why);
+	sender->store = ring_store_create(&sender->plan.ring, why);
 	if (sender->store == NULL)
 		return fail(sender, -errno, why);
 	rc = evb_producer_open(&sender->producer, ring->appliance, ring->name, &options);

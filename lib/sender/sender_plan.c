@@ -52,15 +52,17 @@ static struct ring_store_parameters ring_of(const struct config *config)
 	const struct source_set_parameters set = config_source_set(config, generator);
 
 	return (struct ring_store_parameters){
-		.appliance = config->name,
-		.name = generator->name,
-		.memory = EVRING_SHM,
-		.mode = 0600,
-		.size = generator->producer.size,
-		.blocks = generator->producer.blocks,
-		.max_block = generator->producer.max_block,
-		.ids = set.ids,
-		.n_ids = set.n_ids,
+		.ring = {
+			.appliance = config->name,
+			.name = generator->name,
+			.memory = EVRING_SHM,
+			.mode = 0600,
+			.size = generator->producer.size,
+			.blocks = generator->producer.blocks,
+			.max_block = generator->producer.max_block,
+			.sources = set.ids,
+			.n_sources = set.n_ids,
+		},
 		.packing = set.packing,
 		.first_event = generator->first_event,
 		.mfps = config->sources.payload == PAYLOAD_MFP,
@@ -242,15 +244,17 @@ static int plan_receivers(struct sender_plan *plan, const struct evb_sender_opti
 		return -1;
 	snprintf(plan->name, sizeof(plan->name), "%s", name);
 	plan->ring = (struct ring_store_parameters){
-		.appliance = plan->name,
-		.name = RING,
-		.memory = EVRING_SHM,
-		.mode = 0600,
-		.size = options->memory > 0 ? options->memory : MEMORY,
-		.blocks = BLOCKS,
-		.max_block = options->max_block > 0 ? options->max_block : MAX_BLOCK,
-		.ids = plan->ids,
-		.n_ids = options->n_sources,
+		.ring = {
+			.appliance = plan->name,
+			.name = RING,
+			.memory = EVRING_SHM,
+			.mode = 0600,
+			.size = options->memory > 0 ? options->memory : MEMORY,
+			.blocks = BLOCKS,
+			.max_block = options->max_block > 0 ? options->max_block : MAX_BLOCK,
+			.sources = plan->ids,
+			.n_sources = options->n_sources,
+		},
 		.packing = options->packing > 0 ? options->packing : 1,
 		.mfps = mfps,
 		.deadline_cycles = DEADLINE_NS,
@@ -286,10 +290,10 @@ int sender_plan_make(struct sender_plan *plan, const struct evb_sender_options *
 		directory = plan->config->event_ring.directory;
 	if (directory != NULL) {
 		snprintf(plan->directory, sizeof(plan->directory), "%s", directory);
-		plan->ring.directory = plan->directory;
+		plan->ring.ring.directory = plan->directory;
 	}
 	plan->sockets.receivers = plan->receivers;
-	plan->sockets.n_sources = plan->ring.n_ids;
+	plan->sockets.n_sources = plan->ring.ring.n_sources;
 	plan->core.first_event = plan->ring.first_event;
 	plan->core.mfps = plan->ring.mfps;
 	return 0;

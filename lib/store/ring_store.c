@@ -42,8 +42,8 @@ static struct region *room_for(struct ring_store *store, uint32_t size)
 {
 	struct region *region = region_at(store, store->current);
 
-	if (region->n == 0 ||
-	    (region->n < REGION_BLOCKS && region->bytes + size <= store->parameters.size / PARTS))
+	if (region->n == 0 || (region->n < REGION_BLOCKS &&
+			       region->bytes + size <= store->parameters.ring.size / PARTS))
 		return region;
 	if (store->current - store->oldest == REGIONS - 1)
 		return NULL;
@@ -178,22 +178,10 @@ struct ring_store_room ring_store_room(uint64_t size, uint32_t blocks, uint64_t 
 
 static int open_ring(struct ring_store *store, char *error)
 {
-	const struct ring_store_parameters *p = &store->parameters;
-	const struct producer_ring_parameters parameters = {
-		.appliance = p->appliance,
-		.name = p->name,
-		.directory = p->directory,
-		.memory = p->memory,
-		.size = p->size,
-		.blocks = p->blocks,
-		.max_block = p->max_block,
-		.sources = p->ids,
-		.n_sources = p->n_ids,
-		.packing = p->mfps ? (uint16_t)p->packing : 0,
-		.mode = p->mode,
-		.unix_group = p->unix_group,
-	};
+	struct producer_ring_parameters parameters = store->parameters.ring;
 
+	if (store->parameters.mfps)
+		parameters.packing = (uint16_t)store->parameters.packing;
 	return producer_ring_open(&store->ring, &parameters, error);
 }
 
@@ -216,11 +204,11 @@ static bool make(struct ring_store *store, char *error, int *rc)
 {
 	const struct ring_store_parameters *p = &store->parameters;
 	const struct block_window_parameters window = {
-		.ids = p->ids,
-		.n_sources = p->n_ids,
+		.ids = p->ring.sources,
+		.n_sources = p->ring.n_sources,
 		.packing = p->packing,
-		.largest = p->max_block,
-		.capacity = block_window_capacity(p->n_ids),
+		.largest = p->ring.max_block,
+		.capacity = block_window_capacity(p->ring.n_sources),
 		.mfps = p->mfps,
 	};
 

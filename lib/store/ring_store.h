@@ -14,21 +14,12 @@
 // next process of the appliance, whose store resumes (struct block_store).
 #pragma once
 
-#include "evring/evring.h"
+#include "producer/producer_ring.h"
 #include "store/block_store.h"
 
 struct ring_store_parameters {
-	const char *appliance; // the ring lies beside the event rings of this appliance
-	const char *name;      // of the ring
-	const char *directory; // NULL: chosen by `memory`
-	enum evring_memory memory;
-	unsigned mode;          // of the file
-	const char *unix_group; // of the file; NULL: the process's
-	uint64_t size;          // bytes for blocks
-	uint32_t blocks;        // for which the ring has room
-	uint32_t max_block;     // bytes
-	const uint16_t *ids;    // [n_ids], ascending; outlive the store
-	unsigned n_ids;
+	// The sources are ascending, and outlive the store. The store sets the packing.
+	struct producer_ring_parameters ring;
 	uint32_t packing;
 	uint64_t first_event; // event id of event index 0
 	bool mfps;            // an error MFP stands in the place of a missing block; else nothing

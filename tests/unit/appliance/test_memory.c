@@ -69,15 +69,19 @@ static void assert_planned(uint64_t planned)
 
 static void producer_store__is_planned(void **state)
 {
-	const struct ring_store_parameters parameters = { .appliance = BENCH_NAME,
-							  .name = RING_NAME,
-							  .directory = files.directory,
-							  .size = RING_SIZE,
-							  .blocks = 64,
-							  .max_block = RING_LARGEST,
-							  .ids = ids,
-							  .n_ids = SOURCES,
-							  .packing = 1 };
+	const struct ring_store_parameters parameters = {
+		.ring = {
+			.appliance = BENCH_NAME,
+			.name = RING_NAME,
+			.directory = files.directory,
+			.size = RING_SIZE,
+			.blocks = 64,
+			.max_block = RING_LARGEST,
+			.sources = ids,
+			.n_sources = SOURCES,
+		},
+		.packing = 1,
+	};
 	char error[EVRING_ERROR_SIZE];
 	struct block_store *store = ring_store_create(&parameters, error);
 

@@ -212,14 +212,16 @@ static void make_manager(void)
 static void open_core(bool is_node, uint64_t rate)
 {
 	const struct ring_store_parameters ring = {
-		.appliance = BENCH_NAME,
-		.name = RING_NAME,
-		.directory = test.bench.files.directory,
-		.size = RING_SIZE,
-		.blocks = 64,
-		.max_block = RING_LARGEST,
-		.ids = ids,
-		.n_ids = RING_SOURCES,
+		.ring = {
+			.appliance = BENCH_NAME,
+			.name = RING_NAME,
+			.directory = test.bench.files.directory,
+			.size = RING_SIZE,
+			.blocks = 64,
+			.max_block = RING_LARGEST,
+			.sources = ids,
+			.n_sources = RING_SOURCES,
+		},
 		.packing = 1,
 		.mfps = !is_node,
 		.deadline_cycles = SECOND,

@@ -26,14 +26,16 @@ static const uint16_t ids[RING_SOURCES] = { 7, 0x1001, 0xfffe };
 static void open_store(void)
 {
 	const struct ring_store_parameters parameters = {
-		.appliance = BENCH_NAME,
-		.name = RING_NAME,
-		.directory = bench.files.directory,
-		.size = RING_SIZE,
-		.blocks = 64,
-		.max_block = RING_LARGEST,
-		.ids = ids,
-		.n_ids = RING_SOURCES,
+		.ring = {
+			.appliance = BENCH_NAME,
+			.name = RING_NAME,
+			.directory = bench.files.directory,
+			.size = RING_SIZE,
+			.blocks = 64,
+			.max_block = RING_LARGEST,
+			.sources = ids,
+			.n_sources = RING_SOURCES,
+		},
 		.packing = PACKING,
 		.first_event = FIRST,
 		.mfps = false,
