@@ -2,7 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include "port/flow_control.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -96,23 +95,7 @@ static const char *driver_name(const struct flow_control *fc)
 		   : "?";
 }
 
-static const char *protocol(const struct flow_control *fc)
-{
-	return fc->parameters.pause.use_pause ? "802.3x PAUSE" : "PFC";
-}
-
-static struct rte_eth_fc_conf settings(const struct flow_control_parameters *parameters)
-{
-	return (struct rte_eth_fc_conf){
-		.high_water = HW_HIGH_WATER,
-		.low_water = HW_LOW_WATER,
-		.pause_time = parameters->pause.quanta,
-		.send_xon = 1,
-		.mode = RTE_ETH_FC_FULL,
-	};
-}
-
-static void priorities_off(uint16_t port_id, uint8_t priorities)
+static void hw_off(uint16_t port_id, uint8_t priorities)
 {
 	for (uint8_t i = 0; i < PFC_PRIORITIES; i++) {
 		struct rte_eth_pfc_conf off = { .fc.mode = RTE_ETH_FC_NONE, .priority = i };
@@ -123,9 +106,19 @@ static void priorities_off(uint16_t port_id, uint8_t priorities)
 	}
 }
 
-static int priorities_on(const struct flow_control_parameters *parameters)
+// Switches flow control on for all configured priorities, or for none. Returns 0 or a negative
+// errno; -ENOTSUP or -ENOSYS if the driver does not support it.
+static int hw_on(const struct flow_control_parameters *parameters)
 {
-	struct rte_eth_pfc_conf on = { .fc = settings(parameters) };
+	struct rte_eth_pfc_conf on = {
+		.fc = {
+			.high_water = HW_HIGH_WATER,
+			.low_water = HW_LOW_WATER,
+			.pause_time = parameters->pause.quanta,
+			.send_xon = 1,
+			.mode = RTE_ETH_FC_FULL,
+		},
+	};
 	uint8_t done = 0;
 
 	for (uint8_t i = 0; i < PFC_PRIORITIES; i++) {
@@ -136,33 +129,12 @@ static int priorities_on(const struct flow_control_parameters *parameters)
 		on.priority = i;
 		result = rte_eth_dev_priority_flow_ctrl_set(parameters->port_id, &on);
 		if (result != 0) {
-			priorities_off(parameters->port_id, done);
+			hw_off(parameters->port_id, done);
 			return result;
 		}
 		done |= (uint8_t)(1u << i);
 	}
-	return done != 0 ? 0 : -EINVAL;
-}
-
-// Switches flow control on for all configured priorities, or for none. Returns 0 or a negative
-// errno; -ENOTSUP or -ENOSYS if the driver does not support it.
-static int hw_on(const struct flow_control_parameters *parameters)
-{
-	struct rte_eth_fc_conf pause = settings(parameters);
-
-	if (!parameters->pause.use_pause)
-		return priorities_on(parameters);
-	return rte_eth_dev_flow_ctrl_set(parameters->port_id, &pause);
-}
-
-static void hw_off(const struct flow_control_parameters *parameters)
-{
-	struct rte_eth_fc_conf off = { .mode = RTE_ETH_FC_NONE };
-
-	if (parameters->pause.use_pause)
-		(void)rte_eth_dev_flow_ctrl_set(parameters->port_id, &off);
-	else
-		priorities_off(parameters->port_id, parameters->pause.priorities);
+	return 0;
 }
 
 // Makes the NIC pass received pause frames on to software and send none itself. False if its driver
@@ -197,7 +169,7 @@ static int use_soft(struct flow_control *fc, struct line *report, struct line *e
 	char name[RTE_MEMPOOL_NAMESIZE];
 
 	fc->mode = FLOW_CONTROL_SOFT;
-	say(report, "; evb builds and obeys %s frames", protocol(fc));
+	say(report, "; evb builds and obeys PFC frames");
 	if (hw_forward(p->port_id))
 		say(report, ", which the NIC passes on");
 	for (unsigned i = 0; i < RTE_DIM(remarks); i++)
@@ -220,12 +192,12 @@ static bool use_hw(struct flow_control *fc, struct line *report)
 	int result = hw_on(&fc->parameters);
 
 	if (result != 0) {
-		say(report, "%s by the NIC cannot be had of driver %s (%s)", protocol(fc),
-		    driver_name(fc), rte_strerror(-result));
+		say(report, "PFC by the NIC cannot be had of driver %s (%s)", driver_name(fc),
+		    rte_strerror(-result));
 		return false;
 	}
 	fc->mode = FLOW_CONTROL_HW;
-	say(report, "driver %s has the NIC do %s", driver_name(fc), protocol(fc));
+	say(report, "driver %s has the NIC do PFC", driver_name(fc));
 	pause_device_open(&fc->device, fc->parameters.port_id);
 	return true;
 }
@@ -235,8 +207,7 @@ static bool is_external(const struct flow_control *fc)
 {
 	uint8_t wanted = fc->parameters.pause.priorities;
 
-	return !fc->parameters.pause.use_pause && fc->device.kernel_knows &&
-	       (fc->device.kernel_priorities & wanted) == wanted;
+	return fc->device.kernel_knows && (fc->device.kernel_priorities & wanted) == wanted;
 }
 
 static void say_kernel(const struct flow_control *fc, struct line *report)
@@ -349,7 +320,7 @@ int flow_control_open(struct flow_control *fc, const struct flow_control_paramet
 void flow_control_stop(struct flow_control *fc)
 {
 	if (fc->mode == FLOW_CONTROL_HW)
-		hw_off(&fc->parameters);
+		hw_off(fc->parameters.port_id, fc->parameters.pause.priorities);
 }
 
 void flow_control_close(struct flow_control *fc)

@@ -4,8 +4,7 @@
 // Flow control between a port and its link partner, by one of three back-ends:
 //
 //   hw        the NIC sends and obeys pause frames (rte_eth_dev_priority_flow_ctrl_set(), which
-//             in DPDK 22.11 the drivers axgbe, hns3, ixgbe and txgbe support; for 802.3x PAUSE, if
-//             configured, rte_eth_dev_flow_ctrl_set(), which many support)
+//             in DPDK 22.11 the drivers axgbe, hns3, ixgbe and txgbe support)
 //   external  the kernel or the switch sends and obeys them, as its administrator configured it;
 //             evb reads the counters
 //   soft      evb builds, sends, receives and obeys them

@@ -99,33 +99,11 @@ static enum due what_is_due(const struct pause_parameters *p, const struct pause
 	return now >= sender->renew_at ? XOFF : NOTHING;
 }
 
-// 802.3x PAUSE has no priorities: the fullest one determines the pause of all.
-static bool pause_due(const struct pause_state *state, uint64_t now, struct pfc_frame *frame)
-{
-	const struct pause_parameters *p = &state->parameters;
-	const struct pause_sender *sender = &state->senders[__builtin_ctz(p->priorities)];
-	uint32_t highest = 0;
-	enum due due;
-
-	for (unsigned i = 0; i < PFC_PRIORITIES; i++)
-		if (is_set(p->priorities, i) && state->senders[i].occupancy > highest)
-			highest = state->senders[i].occupancy;
-	due = what_is_due(p, sender, highest, now);
-	if (due == NOTHING)
-		return false;
-	*frame = (struct pfc_frame){ .is_pause = true, .priorities = 0xFF };
-	for (unsigned i = 0; i < PFC_PRIORITIES; i++)
-		frame->quanta[i] = due == XOFF ? p->quanta : 0;
-	return true;
-}
-
 bool pause_state_due(const struct pause_state *state, uint64_t now, struct pfc_frame *frame)
 {
 	const struct pause_parameters *p = &state->parameters;
 
-	if (p->use_pause)
-		return pause_due(state, now, frame);
-	*frame = (struct pfc_frame){ .is_pause = false };
+	*frame = (struct pfc_frame){ .priorities = 0 };
 	for (unsigned left = p->priorities; left != 0; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctz(left);
 		const struct pause_sender *sender = &state->senders[i];
@@ -141,16 +119,11 @@ bool pause_state_due(const struct pause_state *state, uint64_t now, struct pfc_f
 
 bool pause_state_release(const struct pause_state *state, struct pfc_frame *frame)
 {
-	uint8_t held = 0;
-
+	*frame = (struct pfc_frame){ .priorities = 0 };
 	for (unsigned i = 0; i < PFC_PRIORITIES; i++)
 		if (state->senders[i].holding)
-			held |= (uint8_t)(1u << i);
-	*frame = (struct pfc_frame){
-		.is_pause = state->parameters.use_pause,
-		.priorities = state->parameters.use_pause ? 0xFF : held,
-	};
-	return held != 0;
+			frame->priorities |= (uint8_t)(1u << i);
+	return frame->priorities != 0;
 }
 
 void pause_state_sent(struct pause_state *state, uint64_t now, const struct pfc_frame *frame)
@@ -184,7 +157,7 @@ void pause_state_received(struct pause_state *state, uint64_t now, const struct 
 {
 	uint8_t priorities = frame->priorities & state->parameters.priorities;
 
-	if (frame->is_pause != state->parameters.use_pause || priorities == 0) {
+	if (frame->is_pause || priorities == 0) {
 		add_shared(&state->ignored, 1);
 		return;
 	}

@@ -24,7 +24,6 @@
 
 struct pause_parameters {
 	uint8_t priorities; // bit i: priority i is under flow control, in both directions
-	bool use_pause;     // use 802.3x PAUSE, which pauses all priorities, instead of PFC
 	uint32_t high_water, low_water; // occupancies, 0 < low_water < high_water < PAUSE_FULL
 	uint16_t quanta;                // pause time, 2 to 65535
 	uint64_t bits_per_second;       // of the link; 0: not known, PAUSE_RATE_ASSUMED is used

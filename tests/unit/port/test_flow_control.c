@@ -524,9 +524,6 @@ static void refused__what_cannot_be(void **state)
 	(void)state;
 	expect_refused(bench, "port wire: flow control: PFC by the NIC cannot be had of driver "
 			      "net_ring (Operation not supported)");
-	bench->parameters.pause.use_pause = true;
-	expect_refused(bench, "port wire: flow control: 802.3x PAUSE by the NIC cannot be had of "
-			      "driver net_ring (Operation not supported)");
 	bench->parameters.pause.low_water = HIGH;
 	expect_refused(bench, "port wire: flow control: the low-water mark must be below the "
 			      "high-water mark");

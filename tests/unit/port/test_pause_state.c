@@ -395,49 +395,13 @@ static void rate__slow_links_and_fast_counters(void **state)
 	assert_false(pause_state_paused(&s, 3, 65535ull * 2560000));
 }
 
-static void pause__holds_and_stops_all(void **state)
+static void pause__of_all_priorities_is_ignored(void **state)
 {
-	struct pause_parameters parameters = parameters_of(0x0C);
-	struct pfc_frame frame, received = { .is_pause = true, .priorities = 0xFF };
-	struct pause_state s;
-
-	(void)state;
-	parameters.use_pause = true;
-	pause_state_init(&s, &parameters);
-	observe(&s, 3, PAUSE_FULL);
-	frame = poll(&s, 0);
-	assert_true(frame.is_pause);
-	assert_int_equal(frame.quanta[0], QUANTA);
-	assert_true(is_pausing(&s, 2, 0));
-	observe(&s, 2, LOW);
-	observe(&s, 3, 0);
-	expect_frame(poll(&s, 10), 0, 3, 0); // 2 is between the marks yet
-	observe(&s, 2, 0);
-	frame = poll(&s, 20);
-	assert_true(frame.is_pause);
-	assert_int_equal(frame.priorities, 0xFF);
-	assert_int_equal(frame.quanta[0], 0);
-	for (unsigned i = 0; i < PFC_PRIORITIES; i++)
-		received.quanta[i] = QUANTA;
-	pause_state_received(&s, 30, &received);
-	assert_true(pause_state_paused(&s, 2, 30));
-	assert_true(pause_state_paused(&s, 3, 30));
-	assert_false(pause_state_paused(&s, 0, 30));
-}
-
-static void pause__and_pfc_exclude_each_other(void **state)
-{
-	struct pause_parameters parameters = parameters_of(8);
 	struct pfc_frame pause = { .is_pause = true, .priorities = 0xFF, .quanta = { [3] = 9 } };
 	struct pause_state s = state_of(8);
 
 	(void)state;
 	pause_state_received(&s, 0, &pause);
-	assert_false(pause_state_paused(&s, 3, 0));
-	assert_int_equal(s.ignored, 1);
-	parameters.use_pause = true;
-	pause_state_init(&s, &parameters);
-	give(&s, 0, 8, QUANTA);
 	assert_false(pause_state_paused(&s, 3, 0));
 	assert_int_equal(s.ignored, 1);
 }
@@ -480,8 +444,7 @@ int main(void)
 		cmocka_unit_test(receive__paused_time_of_any_history),
 		cmocka_unit_test(rate__unknown_is_10_gigabit),
 		cmocka_unit_test(rate__slow_links_and_fast_counters),
-		cmocka_unit_test(pause__holds_and_stops_all),
-		cmocka_unit_test(pause__and_pfc_exclude_each_other),
+		cmocka_unit_test(pause__of_all_priorities_is_ignored),
 		cmocka_unit_test(share__of_any_capacity),
 	};
 
