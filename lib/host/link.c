@@ -2,48 +2,20 @@
 // Copyright (c) 2026, the evb authors
 #include "host/system.h"
 
-#include <errno.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "port/dcb.h"
-
-// Returns 0 or a negative errno.
-static int ask(const char *interface, unsigned long request, struct ifreq *answer)
-{
-	int result, control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (control < 0)
-		return -errno;
-	// A truncated name could be that of another interface.
-	if (snprintf(answer->ifr_name, sizeof(answer->ifr_name), "%s", interface) >=
-	    (int)sizeof(answer->ifr_name))
-		result = -ENODEV;
-	else
-		result = ioctl(control, request, answer) == 0 ? 0 : -errno;
-	close(control);
-	return result;
-}
-
-static int ask_driver(const char *interface, void *question)
-{
-	struct ifreq request = { .ifr_data = question };
-
-	return ask(interface, SIOCETHTOOL, &request);
-}
+#include "port/interface.h"
 
 static void read_driver(const char *interface, struct host_link *link)
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 	unsigned domain, bus, device, function;
 
-	if (ask_driver(interface, &info) != 0)
+	if (interface_ask_ethtool(interface, &info) != 0)
 		return;
 	snprintf(link->driver, sizeof(link->driver), "%s", info.driver);
 	if (sscanf(info.bus_info, "%x:%x:%x.%x", &domain, &bus, &device, &function) == 4)
@@ -55,7 +27,7 @@ static bool has_carrier(const char *interface, const struct ifreq *flags)
 {
 	struct ethtool_value value = { .cmd = ETHTOOL_GLINK };
 
-	if (ask_driver(interface, &value) == 0)
+	if (interface_ask_ethtool(interface, &value) == 0)
 		return value.data != 0;
 	return (flags->ifr_flags & IFF_RUNNING) != 0;
 }
@@ -65,10 +37,10 @@ static void read_queues(const char *interface, struct host_link *link)
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
 	struct ethtool_ringparam rings = { .cmd = ETHTOOL_GRINGPARAM };
 
-	link->has_channels = ask_driver(interface, &channels) == 0;
+	link->has_channels = interface_ask_ethtool(interface, &channels) == 0;
 	link->channels.combined = channels.combined_count;
 	link->channels.rx = channels.rx_count;
-	link->has_rings = ask_driver(interface, &rings) == 0 && rings.rx_max_pending > 0;
+	link->has_rings = interface_ask_ethtool(interface, &rings) == 0 && rings.rx_max_pending > 0;
 	link->rx_ring = rings.rx_pending;
 	link->most_rx_ring = rings.rx_max_pending;
 }
@@ -79,12 +51,11 @@ bool host_link_read(const char *interface, struct host_link *link)
 	struct dcb_pfc pfc;
 
 	*link = (struct host_link){ 0 };
-	if (ask(interface, SIOCGIFFLAGS, &answer) != 0)
+	if (interface_ask(interface, SIOCGIFFLAGS, &answer) != 0)
 		return false;
 	link->up = (answer.ifr_flags & IFF_UP) != 0;
 	link->running = has_carrier(interface, &answer);
-	if (ask(interface, SIOCGIFMTU, &answer) == 0)
-		link->mtu = (uint32_t)answer.ifr_mtu;
+	link->mtu = interface_mtu(interface);
 	read_driver(interface, link);
 	read_queues(interface, link);
 	link->has_pfc = dcb_pfc_get(interface, &pfc);
@@ -103,24 +74,24 @@ int host_link_set_mtu(const char *interface, uint32_t mtu)
 {
 	struct ifreq request = { .ifr_mtu = (int)mtu };
 
-	return ask(interface, SIOCSIFMTU, &request);
+	return interface_ask(interface, SIOCSIFMTU, &request);
 }
 
 int host_link_set_up(const char *interface, bool up)
 {
 	struct ifreq request = { 0 };
-	int result = ask(interface, SIOCGIFFLAGS, &request);
+	int result = interface_ask(interface, SIOCGIFFLAGS, &request);
 
 	if (result != 0)
 		return result;
 	request.ifr_flags = (short)(up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
-	return ask(interface, SIOCSIFFLAGS, &request);
+	return interface_ask(interface, SIOCSIFFLAGS, &request);
 }
 
 int host_link_set_channels(const char *interface, bool combined, uint32_t channels)
 {
 	struct ethtool_channels request = { .cmd = ETHTOOL_GCHANNELS };
-	int result = ask_driver(interface, &request);
+	int result = interface_ask_ethtool(interface, &request);
 
 	if (result != 0)
 		return result;
@@ -129,17 +100,17 @@ int host_link_set_channels(const char *interface, bool combined, uint32_t channe
 		request.combined_count = channels;
 	else
 		request.rx_count = channels;
-	return ask_driver(interface, &request);
+	return interface_ask_ethtool(interface, &request);
 }
 
 int host_link_set_rx_ring(const char *interface, uint32_t descriptors)
 {
 	struct ethtool_ringparam request = { .cmd = ETHTOOL_GRINGPARAM };
-	int result = ask_driver(interface, &request);
+	int result = interface_ask_ethtool(interface, &request);
 
 	if (result != 0)
 		return result;
 	request.cmd = ETHTOOL_SRINGPARAM;
 	request.rx_pending = descriptors;
-	return ask_driver(interface, &request);
+	return interface_ask_ethtool(interface, &request);
 }

@@ -4,8 +4,10 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
+#include <linux/if_packet.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
@@ -31,30 +33,33 @@ static int control_socket(void)
 	return socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
 
-static int ask(const char *interface, unsigned long request, struct ifreq *ifr)
+int interface_ask(const char *interface, unsigned long request, struct ifreq *ifr)
 {
 	int result, control = control_socket();
 
 	if (control < 0)
-		return -1;
-	snprintf(ifr->ifr_name, sizeof(ifr->ifr_name), "%s", interface);
-	result = ioctl(control, request, ifr);
+		return -errno;
+	// A name that is cut off could be that of another interface.
+	if (snprintf(ifr->ifr_name, sizeof(ifr->ifr_name), "%s", interface) >= IFNAMSIZ)
+		result = -ENODEV;
+	else
+		result = ioctl(control, request, ifr) == 0 ? 0 : -errno;
 	close(control);
 	return result;
 }
 
-static int ask_ethtool(const char *interface, void *command)
+int interface_ask_ethtool(const char *interface, void *command)
 {
 	struct ifreq ifr = { .ifr_data = command };
 
-	return ask(interface, SIOCETHTOOL, &ifr);
+	return interface_ask(interface, SIOCETHTOOL, &ifr);
 }
 
 uint32_t interface_mtu(const char *interface)
 {
 	struct ifreq ifr = { 0 };
 
-	return ask(interface, SIOCGIFMTU, &ifr) == 0 ? (uint32_t)ifr.ifr_mtu : 0;
+	return interface_ask(interface, SIOCGIFMTU, &ifr) == 0 ? (uint32_t)ifr.ifr_mtu : 0;
 }
 
 uint64_t interface_link_rate(const char *interface)
@@ -63,7 +68,7 @@ uint64_t interface_link_rate(const char *interface)
 	struct ethtool_cmd settings = { .cmd = ETHTOOL_GSET };
 	uint32_t megabits;
 
-	if (ask_ethtool(interface, &settings) != 0)
+	if (interface_ask_ethtool(interface, &settings) != 0)
 		return 0;
 	megabits = ethtool_cmd_speed(&settings);
 	return megabits == (uint32_t)SPEED_UNKNOWN ? 0 : megabits * BITS_PER_MEG;
@@ -73,7 +78,8 @@ bool interface_is_veth(const char *interface)
 {
 	struct ethtool_drvinfo information = { .cmd = ETHTOOL_GDRVINFO };
 
-	return ask_ethtool(interface, &information) == 0 && strcmp(information.driver, "veth") == 0;
+	return interface_ask_ethtool(interface, &information) == 0 &&
+	       strcmp(information.driver, "veth") == 0;
 }
 
 // The first interface of a PCI device; a device with several has them by its ports.
@@ -99,9 +105,7 @@ static bool interface_of_pci(const char *device, char name[INTERFACE_NAME_SIZE])
 
 bool interface_of_device(const char *device, char name[INTERFACE_NAME_SIZE])
 {
-	// A name that is cut off could be that of another interface.
-	if (device[0] != '\0' && strlen(device) < INTERFACE_NAME_SIZE &&
-	    interface_mtu(device) != 0) {
+	if (device[0] != '\0' && interface_mtu(device) != 0) {
 		snprintf(name, INTERFACE_NAME_SIZE, "%s", device);
 		return true;
 	}
@@ -113,7 +117,7 @@ unsigned interface_rx_queues(const char *interface)
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
 	unsigned queues;
 
-	if (ask_ethtool(interface, &channels) != 0)
+	if (interface_ask_ethtool(interface, &channels) != 0)
 		return 1;
 	queues = channels.combined_count + channels.rx_count;
 	return queues > 0 ? queues : 1;
@@ -189,6 +193,22 @@ bool interface_neighbour(const char *interface, uint32_t address, uint8_t mac[6]
 	return found;
 }
 
+int interface_promiscuous(const char *interface)
+{
+	struct packet_mreq membership = {
+		.mr_ifindex = (int)if_nametoindex(interface),
+		.mr_type = PACKET_MR_PROMISC,
+	};
+	int file = membership.mr_ifindex != 0 ? socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0) : -1;
+
+	if (file >= 0 && setsockopt(file, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &membership,
+				    sizeof(membership)) != 0) {
+		close(file);
+		file = -1;
+	}
+	return file;
+}
+
 // The present number of statistics.
 static uint32_t count_stats(const char *interface)
 {
@@ -198,7 +218,7 @@ static uint32_t count_stats(const char *interface)
 
 	query->cmd = ETHTOOL_GSSET_INFO;
 	query->sset_mask = 1ull << ETH_SS_STATS;
-	if (ask_ethtool(interface, query) != 0 || query->sset_mask == 0 ||
+	if (interface_ask_ethtool(interface, query) != 0 || query->sset_mask == 0 ||
 	    query->data[0] > MOST_STATS)
 		return 0;
 	return query->data[0];
@@ -215,7 +235,7 @@ static int read_names(struct interface_stats *stats, const char *interface)
 	query->cmd = ETHTOOL_GSTRINGS;
 	query->string_set = ETH_SS_STATS;
 	query->len = stats->n;
-	result = ask_ethtool(interface, query);
+	result = interface_ask_ethtool(interface, query);
 	if (result == 0 && query->len == stats->n)
 		memcpy(stats->names, query->data, (size_t)stats->n * ETH_GSTRING_LEN);
 	for (uint32_t i = 0; i < stats->n; i++)
@@ -253,7 +273,7 @@ int interface_stats_read(struct interface_stats *stats, const char *interface)
 		return -1;
 	query->cmd = ETHTOOL_GSTATS;
 	query->n_stats = stats->n;
-	result = ask_ethtool(interface, query);
+	result = interface_ask_ethtool(interface, query);
 	if (result == 0 && query->n_stats == stats->n)
 		memcpy(stats->values, query->data, size);
 	free(query);

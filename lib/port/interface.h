@@ -10,6 +10,15 @@
 #define INTERFACE_STAT_NAME_SIZE 32 // with the zero at the end
 #define INTERFACE_NAME_SIZE      16 // with the zero at the end
 
+struct ifreq;
+
+// Asks the kernel about the interface, or sets it (netdevice(7)); the reply is in *ifr. Returns 0
+// or a negative errno.
+int interface_ask(const char *interface, unsigned long request, struct ifreq *ifr);
+
+// As interface_ask(); the command and its reply are a structure of linux/ethtool.h.
+int interface_ask_ethtool(const char *interface, void *command);
+
 // The interface's MTU in bytes; 0 if there is no such interface.
 uint32_t interface_mtu(const char *interface);
 
@@ -36,6 +45,12 @@ bool interface_has_address6(const char *interface, const uint8_t address[16]);
 // ARP. The first call makes the kernel send a request. False until the neighbour has replied.
 bool interface_neighbour(const char *interface, uint32_t address, uint8_t mac[6]);
 
+// Promiscuous mode of the interface for as long as a socket is open: the kernel ends it with the
+// process, however that ends, and for other programs it stays as it was (packet(7),
+// PACKET_MR_PROMISC). Returns the socket, to be closed by close(), or -1 (errno). The socket
+// receives nothing. It needs CAP_NET_RAW.
+int interface_promiscuous(const char *interface);
+
 // The statistics of the interface's driver, as `ethtool -S X` prints them. Each owned by one
 // thread.
 struct interface_stats {
@@ -47,8 +62,8 @@ struct interface_stats {
 // Returns 0, or -1 if the interface has none.
 int interface_stats_open(struct interface_stats *stats, const char *interface);
 
-// Reads the values. Returns 0, or -1 if they cannot be read or their number has changed; then the
-// values are unchanged.
+// Reads the values. Returns 0, or a negative number if they cannot be read or their number has
+// changed; then the values are unchanged.
 int interface_stats_read(struct interface_stats *stats, const char *interface);
 
 // Frees the lists. Does nothing to a structure of all zeros.

@@ -20,7 +20,6 @@
 #include "port/af_xdp.h"
 #include "port/interface.h"
 #include "port/interrupt_thread.h"
-#include "port/promiscuous.h"
 
 #define LINK_POLL_MS   10
 #define BITS_PER_MEG   UINT64_C(1000000)
@@ -365,7 +364,7 @@ static int start(struct port *port, char *error)
 	// What a driver sets in a kernel interface remains after the process. Drivers that do not
 	// support the mode receive all packets anyway.
 	if (is_kernel_interface(port))
-		port->promiscuous = promiscuous_open(port->config->device);
+		port->promiscuous = interface_promiscuous(port->config->device);
 	if (port->promiscuous < 0)
 		(void)rte_eth_promiscuous_enable(port->id);
 	wait_for_link(port);
