@@ -178,11 +178,6 @@ static void assign_tx_queues(struct plan *plan, unsigned port)
 	plan->ports[port].n_tx_queues = (uint16_t)(n > 0 ? n : 1);
 }
 
-static uint32_t descriptors(uint32_t configured, uint32_t of_profile)
-{
-	return configured != 0 ? configured : of_profile;
-}
-
 // The most mbufs between a port and the slots: in links, in bursts and in the caches of lcores.
 static uint32_t mbufs_in_pipeline(const struct plan *plan)
 {
@@ -241,7 +236,6 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 	const struct port_settings *config = &plan->config->ports[index];
 	struct plan_port *port = &plan->ports[index];
 	char cause[PROFILE_ERROR_SIZE];
-	uint32_t rx_descriptors;
 	bool loops;
 
 	if (profile_load(&port->profile, config, cause) != 0)
@@ -265,18 +259,15 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 		    index, port->n_tx_queues, config->profile, port->profile.queues);
 	port->buffer = port_buffer_size(&port->profile, config->mtu);
 	loops = strcmp(port->profile.driver, "net_ring") == 0; // it receives the sender's mbufs
-	rx_descriptors = descriptors(config->rx_descriptors, port->profile.rx_descriptors);
-	port->hold = packets_held(plan, rx_descriptors, loops);
-	port->pool_mbufs =
-	    loops ? 4 * PLAN_POOL_CACHE
-		  : port->n_rx_queues * (rx_descriptors + port->hold + mbufs_in_pipeline(plan)) +
-			port->n_tx_queues *
-			    descriptors(config->tx_descriptors, port->profile.tx_descriptors);
+	port->hold = packets_held(plan, port->profile.rx_descriptors, loops);
+	port->pool_mbufs = loops ? 4 * PLAN_POOL_CACHE
+				 : port->n_rx_queues * (port->profile.rx_descriptors + port->hold +
+							mbufs_in_pipeline(plan)) +
+				       port->n_tx_queues * port->profile.tx_descriptors;
 	port->pool_bytes = port_pool_bytes(port->pool_mbufs, port->buffer);
 	if (config_has_roce(plan->config, index))
 		port->roce_mbufs =
-		    PLAN_ROCE_MBUFS + 2 * PLAN_POOL_CACHE +
-		    descriptors(config->tx_descriptors, port->profile.tx_descriptors);
+		    PLAN_ROCE_MBUFS + 2 * PLAN_POOL_CACHE + port->profile.tx_descriptors;
 	port->pool_bytes += port_pool_bytes(port->roce_mbufs, ROCE_PORT_BUFFER);
 	use_packets(plan, role_of_port(plan, index),
 		    port->pool_bytes + (uint64_t)port->n_rx_queues * port->hold * sizeof(void *));
@@ -355,8 +346,7 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 		return plan_fail(error, plan, "%s", cause);
 	// A ring port passes on the generator's own mbufs, so its ring and the links behind it can
 	// contain them, too.
-	generator->pool_mbufs = descriptors(port_config->tx_descriptors, profile->tx_descriptors) +
-				descriptors(port_config->rx_descriptors, profile->rx_descriptors) +
+	generator->pool_mbufs = profile->tx_descriptors + profile->rx_descriptors +
 				2 * config->faults.reorder_window + mbufs_in_pipeline(plan);
 	generator->buffer =
 	    may_copy(config, &set)
@@ -383,18 +373,14 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 static void plan_control(struct plan *plan)
 {
 	const struct config *config = plan->config;
-	const struct port_settings *config_port;
-	const struct plan_port *port;
+	const struct cluster_system_node *self;
 
 	if (config->cluster.n_nodes == 0)
 		return;
-	port = &plan->ports[config->cluster.nodes[config->cluster.self].port];
-	config_port = &config->ports[config->cluster.nodes[config->cluster.self].port];
+	self = &config->cluster.nodes[config->cluster.self];
 	plan->control_mbufs =
-	    2048 + 2 * PLAN_POOL_CACHE +
-	    descriptors(config_port->tx_descriptors, port->profile.tx_descriptors);
-	plan->control_buffer =
-	    control_role_frame_size(config->cluster.nodes[config->cluster.self].mtu);
+	    2048 + 2 * PLAN_POOL_CACHE + plan->ports[self->port].profile.tx_descriptors;
+	plan->control_buffer = control_role_frame_size(self->mtu);
 	plan->control_bytes = port_pool_bytes(plan->control_mbufs, plan->control_buffer) +
 			      (uint64_t)plan->n_rx * PLAN_CONTROL_DEPTH * 2 * sizeof(void *);
 	for (unsigned i = 0; i < config->n_builders; i++)

@@ -88,8 +88,9 @@ static void device_name(const struct port *port, char name[RTE_DEV_NAME_MAX_LEN]
 }
 
 // Creates a port in memory: packets sent on tx queue q are received on rx queue q mod n_rx.
-static int create_ring_port(struct port *port, uint32_t depth, char *error)
+static int create_ring_port(struct port *port, char *error)
 {
+	const uint32_t depth = port->profile->rx_descriptors;
 	static unsigned serial; // names of rings are global and too short for names of ports
 	struct rte_ring **rx = port->rings, *tx[PORT_MAX_QUEUES];
 	bool shared = port->n_tx_queues > port->n_rx_queues;
@@ -287,10 +288,8 @@ static int configure(struct port *port, char *error)
 		return port_error(
 		    error, port, "cannot be configured with mtu %u, %u rx and %u tx queues (%s)",
 		    config->mtu, port->n_rx_queues, port->n_tx_queues, rte_strerror(-result));
-	n_rxd = (uint16_t)(config->rx_descriptors ? config->rx_descriptors
-						  : port->profile->rx_descriptors);
-	n_txd = (uint16_t)(config->tx_descriptors ? config->tx_descriptors
-						  : port->profile->tx_descriptors);
+	n_rxd = (uint16_t)port->profile->rx_descriptors;
+	n_txd = (uint16_t)port->profile->tx_descriptors;
 	result = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &n_rxd, &n_txd);
 	for (uint16_t q = 0; q < port->n_rx_queues && result == 0; q++)
 		result = rte_eth_rx_queue_setup(port->id, q, n_rxd, (unsigned)port->numa_node, NULL,
@@ -403,8 +402,6 @@ static int tag_frames(struct port *port, const struct port_traffic *traffic, cha
 int port_open(struct port *port, const struct port_parameters *parameters, char *error)
 {
 	const struct profile *profile = parameters->profile;
-	uint32_t depth = parameters->config->rx_descriptors ? parameters->config->rx_descriptors
-							    : profile->rx_descriptors;
 	char pool_name[RTE_MEMPOOL_NAMESIZE];
 
 	*port = (struct port){
@@ -416,7 +413,7 @@ int port_open(struct port *port, const struct port_parameters *parameters, char 
 		.n_tx_queues = parameters->n_tx_queues,
 	};
 	if ((strcmp(profile->driver, "net_ring") == 0
-		 ? create_ring_port(port, depth, error)
+		 ? create_ring_port(port, error)
 		 : create_device(port, parameters->traffic, error)) != 0)
 		return -1;
 	port->numa_node = rte_eth_dev_socket_id(port->id);

@@ -42,9 +42,7 @@ static int fail(char *error, const char *what, const char *why)
 static int open_port(struct capturing *capturing, char *error)
 {
 	const struct port_settings *config = capturing->parameters->port;
-	uint32_t descriptors = config->rx_descriptors != 0 ? config->rx_descriptors
-							   : capturing->profile.rx_descriptors;
-	uint32_t mbufs = descriptors + SPARE;
+	uint32_t mbufs = capturing->profile.rx_descriptors + SPARE;
 	uint32_t buffer = port_buffer_size(&capturing->profile, config->mtu);
 	uint32_t copy = rte_pcapng_mbuf_size(buffer);
 	struct port_parameters port = {
@@ -86,8 +84,8 @@ static int open_file(struct capturing *capturing, const char *path, char *error)
 	(void)uname(&system); // if it fails, the file lacks the system's name
 	snprintf(comment, sizeof(comment), "captured at port %s (%s %s)", p->port->name,
 		 p->port->profile, p->port->device);
-	capturing->file = rte_pcapng_fdopen(descriptor, system.release, system.machine, "evb",
-					    p->comment != NULL ? p->comment : comment);
+	capturing->file =
+	    rte_pcapng_fdopen(descriptor, system.release, system.machine, "evb", comment);
 	if (capturing->file == NULL) {
 		close(descriptor);
 		return fail(error, path, "pcapng headers cannot be written");

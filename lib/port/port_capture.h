@@ -15,7 +15,6 @@
 struct port_capture_parameters {
 	const struct port_settings *port;
 	const char *path;     // of the file; it has a temporary name until it is complete
-	const char *comment;  // of the file; NULL: a text that names the port
 	uint64_t packets;     // to capture; 0: no limit
 	uint64_t limit_bytes; // of captured packets; 0: no limit
 	uint64_t duration_ns; // 0: no limit

@@ -99,6 +99,10 @@ static int read_profile(struct profile *profile, const cJSON *root,
 		  "queues_argument");
 	read_text(bus, sizeof(bus), root, "bus");
 	profile->is_pci = strcmp(bus, "pci") == 0;
+	if (port->rx_descriptors != 0)
+		profile->rx_descriptors = port->rx_descriptors;
+	if (port->tx_descriptors != 0)
+		profile->tx_descriptors = port->tx_descriptors;
 	if (jumbo)
 		profile->minimum_buffer =
 		    number(root, "jumbo_minimum_buffer", profile->minimum_buffer);

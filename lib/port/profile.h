@@ -43,8 +43,8 @@ struct profile {
 	char device_argument[EVB_NAME_SIZE]; // empty: the driver has none
 	char queues_argument[EVB_NAME_SIZE]; // empty: the driver has none
 	uint32_t queues;
-	uint32_t rx_descriptors;
-	uint32_t tx_descriptors;
+	uint32_t rx_descriptors; // per queue: the port's, or the profile's if the port states none
+	uint32_t tx_descriptors; // likewise
 	uint32_t maximum_mtu;
 	uint32_t minimum_buffer; // for the port's MTU
 	uint32_t linger_ms;
@@ -65,8 +65,8 @@ struct profile_text {
 };
 extern const struct profile_text profile_texts[];
 
-// Loads the profile that a port names, with the values for the port's MTU. Returns 0, or -1 with
-// one line in error[PROFILE_ERROR_SIZE].
+// Loads the profile that a port names, with the values for the port's MTU and the port's numbers of
+// descriptors. Returns 0, or -1 with one line in error[PROFILE_ERROR_SIZE].
 int profile_load(struct profile *profile, const struct port_settings *port, char *error);
 
 // Checks whether a port names the device that its profile needs. Returns 0, or -1 with one line in
