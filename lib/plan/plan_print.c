@@ -4,8 +4,8 @@
 
 #include "cluster/cluster.h"
 #include "node/control_role.h"
+#include "port/flow_control.h"
 #include "port/headroom.h"
-#include "port/pause_state.h"
 #include "system/on_wire.h"
 #include "wire/net.h"
 
@@ -47,12 +47,6 @@ static void print_lcores(const struct plan *plan, FILE *out)
 static void print_flow_control(const struct config *config, const struct port_settings *port,
 			       FILE *out)
 {
-	static const char *const modes[] = {
-		[FLOW_CONTROL_AUTO] = "auto",
-		[FLOW_CONTROL_HW] = "hw",
-		[FLOW_CONTROL_EXTERNAL] = "external",
-		[FLOW_CONTROL_SOFT] = "soft",
-	};
 	const struct flow_control_settings *flow = &port->flow_control;
 	struct headroom_parameters parameters = {
 		.bits_per_second =
@@ -61,19 +55,17 @@ static void print_flow_control(const struct config *config, const struct port_se
 		.frame_bytes =
 		    port->mtu + NET_ETH_SIZE + (port->has_vlan ? NET_VLAN_SIZE : 0) + FCS_BYTES,
 	};
-	struct headroom headroom;
 
 	if (flow->mode == FLOW_CONTROL_OFF)
 		return;
 	if (flow->mode == FLOW_CONTROL_SOFT || flow->mode == FLOW_CONTROL_AUTO)
 		parameters.poll_ns =
 		    config->idle.policy == CONFIG_IDLE_ADAPTIVE ? config->idle.sleep_ns : 0;
-	headroom_compute(&parameters, &headroom);
 	fprintf(out,
 		"  %-12s flow control %s, priority %u: XOFF above %.0f %%, XON below %.0f %%, "
 		"headroom %s at %s%.0f Mb/s\n",
-		"", modes[flow->mode], flow->priority, flow->high_water * 100,
-		flow->low_water * 100, size(headroom.total).text,
+		"", flow_control_mode_name(flow->mode), flow->priority, flow->high_water * 100,
+		flow->low_water * 100, size(headroom_bytes(&parameters)).text,
 		port_settings_rate(port) > 0 ? "" : "an assumed ",
 		(double)parameters.bits_per_second * 1e-6);
 }

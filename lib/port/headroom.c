@@ -25,7 +25,8 @@ static const struct {
 
 #define N_SPEEDS (sizeof(response_times) / sizeof(response_times[0]))
 
-uint64_t headroom_response_ns(uint64_t bits_per_second)
+// The longest time for which a station may continue to send after it received a pause frame.
+static uint64_t response_ns(uint64_t bits_per_second)
 {
 	size_t i = 0;
 	uint64_t bits;
@@ -44,15 +45,12 @@ static uint64_t bytes_in(uint64_t ns, uint64_t bits_per_second)
 	return (uint64_t)(((unsigned __int128)ns * bits_per_second + unit - 1) / unit);
 }
 
-void headroom_compute(const struct headroom_parameters *parameters, struct headroom *headroom)
+uint64_t headroom_bytes(const struct headroom_parameters *parameters)
 {
 	uint64_t rate = parameters->bits_per_second;
-	uint64_t response_ns =
-	    parameters->response_ns != 0 ? parameters->response_ns : headroom_response_ns(rate);
+	uint64_t in_cable = bytes_in(2ull * parameters->cable_metres * NS_PER_METRE, rate);
+	uint64_t frames = 2ull * parameters->frame_bytes;
 
-	headroom->cable = bytes_in(2ull * parameters->cable_metres * NS_PER_METRE, rate);
-	headroom->frames = 2ull * parameters->frame_bytes;
-	headroom->response = bytes_in(response_ns, rate);
-	headroom->poll = bytes_in(parameters->poll_ns, rate);
-	headroom->total = headroom->cable + headroom->frames + headroom->response + headroom->poll;
+	return in_cable + frames + bytes_in(response_ns(rate), rate) +
+	       bytes_in(parameters->poll_ns, rate);
 }

@@ -11,21 +11,19 @@
 
 #define GIGABIT 1000000000ull
 
+#define RESPONSE_100G 25225 // bytes: 394 quanta, 2017.28 ns, counted as 2018
+
 // 100 Gb/s, 100 m, 9018 bytes: computed by hand.
 static void headroom__of_a_long_fast_link(void **state)
 {
-	const struct headroom_parameters parameters = { .bits_per_second = 100 * GIGABIT,
-							.cable_metres = 100,
-							.frame_bytes = 9018 };
-	struct headroom headroom;
+	struct headroom_parameters parameters = { .bits_per_second = 100 * GIGABIT };
 
 	(void)state;
-	headroom_compute(&parameters, &headroom);
-	assert_int_equal(headroom.cable, 12500); // 1 us
-	assert_int_equal(headroom.frames, 18036);
-	assert_int_equal(headroom.response, 25225); // 394 quanta, 2017.28 ns, counted as 2018
-	assert_int_equal(headroom.poll, 0);
-	assert_int_equal(headroom.total, 12500 + 18036 + 25225);
+	assert_int_equal(headroom_bytes(&parameters), RESPONSE_100G);
+	parameters.cable_metres = 100;
+	assert_int_equal(headroom_bytes(&parameters), RESPONSE_100G + 12500); // 1 us
+	parameters.frame_bytes = 9018;
+	assert_int_equal(headroom_bytes(&parameters), RESPONSE_100G + 12500 + 18036);
 }
 
 // The design's example: looking every 10 us costs 125 kB at 100 Gb/s.
@@ -33,46 +31,42 @@ static void headroom__of_soft_has_the_poll_period(void **state)
 {
 	const struct headroom_parameters parameters = { .bits_per_second = 100 * GIGABIT,
 							.frame_bytes = 1518,
-							.response_ns = 1000,
 							.poll_ns = 10000 };
-	struct headroom headroom;
 
 	(void)state;
-	headroom_compute(&parameters, &headroom);
-	assert_int_equal(headroom.cable, 0);
-	assert_int_equal(headroom.response, 12500);
-	assert_int_equal(headroom.poll, 125000);
-	assert_int_equal(headroom.total, 3036 + 12500 + 125000);
+	assert_int_equal(headroom_bytes(&parameters), 3036 + RESPONSE_100G + 125000);
 }
 
+static uint64_t response(uint64_t bits_per_second)
+{
+	return headroom_bytes(
+	    &(const struct headroom_parameters){ .bits_per_second = bits_per_second });
+}
+
+// Bytes that a link carries in the standard's time, which is a whole number of ns, rounded up.
 static void response__as_the_standard_lists(void **state)
 {
 	(void)state;
-	assert_int_equal(headroom_response_ns(GIGABIT), 1024);
-	assert_int_equal(headroom_response_ns(10 * GIGABIT), 3431);  // 67 quanta
-	assert_int_equal(headroom_response_ns(25 * GIGABIT), 1639);  // 80
-	assert_int_equal(headroom_response_ns(400 * GIGABIT), 1159); // 905
+	assert_int_equal(response(GIGABIT), 128);         // 2 quanta, 1024 ns
+	assert_int_equal(response(10 * GIGABIT), 4289);   // 67, 3431 ns
+	assert_int_equal(response(25 * GIGABIT), 5122);   // 80, 1639 ns
+	assert_int_equal(response(400 * GIGABIT), 57950); // 905, 1159 ns
 }
 
 static void response__between_and_beyond_the_listed(void **state)
 {
 	(void)state;
-	assert_int_equal(headroom_response_ns(20 * GIGABIT), 2048); // as 25 Gb/s
-	assert_int_equal(headroom_response_ns(800 * GIGABIT), 580); // as 400 Gb/s
-	assert_int_equal(headroom_response_ns(1), 512000000000ull);
+	assert_int_equal(response(20 * GIGABIT), 5120);   // as 25 Gb/s, 2048 ns
+	assert_int_equal(response(800 * GIGABIT), 58000); // as 400 Gb/s, 580 ns
+	assert_int_equal(response(1), 64);                // 1 quantum, 512 s
 }
 
 static void headroom__rounds_up(void **state)
 {
-	const struct headroom_parameters parameters = { .bits_per_second = GIGABIT,
-							.response_ns = 9,
-							.poll_ns = 1 };
-	struct headroom headroom;
+	const struct headroom_parameters parameters = { .bits_per_second = GIGABIT, .poll_ns = 1 };
 
 	(void)state;
-	headroom_compute(&parameters, &headroom);
-	assert_int_equal(headroom.response, 2);
-	assert_int_equal(headroom.poll, 1);
+	assert_int_equal(headroom_bytes(&parameters), 128 + 1);
 }
 
 static void headroom__of_huge_numbers_does_not_wrap(void **state)
@@ -80,16 +74,11 @@ static void headroom__of_huge_numbers_does_not_wrap(void **state)
 	const struct headroom_parameters parameters = { .bits_per_second = 1000 * GIGABIT,
 							.cable_metres = 100000000,
 							.frame_bytes = UINT32_MAX,
-							.response_ns = 1000000000,
 							.poll_ns = 1000000000 };
-	struct headroom headroom;
 
 	(void)state;
-	headroom_compute(&parameters, &headroom);
-	assert_int_equal(headroom.cable, 125000000000ull);
-	assert_int_equal(headroom.frames, 2ull * UINT32_MAX);
-	assert_int_equal(headroom.response, 125000000000ull);
-	assert_int_equal(headroom.total, 3 * 125000000000ull + 2ull * UINT32_MAX);
+	assert_int_equal(headroom_bytes(&parameters),
+			 response(1000 * GIGABIT) + 2 * 125000000000ull + 2ull * UINT32_MAX);
 }
 
 int main(void)
