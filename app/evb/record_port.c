@@ -13,31 +13,10 @@
 #include "stop.h"
 
 struct arguments {
+	const char *device, *profile;
 	struct port_settings port;
 	struct port_capture_parameters capture;
 };
-
-static void copy_name(char *to, size_t size, const char *text, const struct argp_state *state)
-{
-	if (strlen(text) >= size)
-		argp_error(state, "\"%s\" is longer than %zu characters", text, size - 1);
-	else
-		strcpy(to, text);
-}
-
-static void take_device(void *to, const char *text, const struct argp_state *state)
-{
-	struct arguments *arguments = to;
-
-	copy_name(arguments->port.device, sizeof(arguments->port.device), text, state);
-}
-
-static void take_profile(void *to, const char *text, const struct argp_state *state)
-{
-	struct arguments *arguments = to;
-
-	copy_name(arguments->port.profile, sizeof(arguments->port.profile), text, state);
-}
 
 static void take_mtu(void *to, const char *text, const struct argp_state *state)
 {
@@ -51,8 +30,8 @@ static void take_mtu(void *to, const char *text, const struct argp_state *state)
 
 static const struct arguments_option options[] = {
 	{ "pcap", 0, "FILE", INTO(TEXT, capture.path), "the pcapng file" },
-	{ "device", 0, "NAME", TAKE(take_device), "interface, memif socket, PCI address" },
-	{ "profile", 0, "NAME", TAKE(take_profile), "driver profile (default: af_packet)" },
+	{ "device", 0, "NAME", INTO(TEXT, device), "interface, memif socket, PCI address" },
+	{ "profile", 0, "NAME", INTO(TEXT, profile), "driver profile (default: af_packet)" },
 	{ "mtu", 0, "SIZE", TAKE(take_mtu), "of the path (default: 1500)" },
 	{ "packets", 'n', "N", INTO(COUNT, capture.packets), "end after so many packets" },
 	{ "duration", 'd', "TIME", INTO(TIME, capture.duration_ns), "end after this time" },
@@ -61,12 +40,21 @@ static const struct arguments_option options[] = {
 	{ 0 },
 };
 
+static void check_length(const char *text, size_t size, const struct argp_state *state)
+{
+	if (strlen(text) >= size)
+		argp_error(state, "\"%s\" is longer than %zu characters", text, size - 1);
+}
+
 static void check(const void *from, const struct argp_state *state)
 {
 	const struct arguments *arguments = from;
 
-	if (arguments->port.device[0] == '\0')
+	if (arguments->device == NULL || arguments->device[0] == '\0')
 		argp_error(state, "name the --device to capture at");
+	else
+		check_length(arguments->device, sizeof(arguments->port.device), state);
+	check_length(arguments->profile, sizeof(arguments->port.profile), state);
 }
 
 static const struct arguments_command command = {
@@ -88,7 +76,8 @@ bool record_port_is_asked(int argc, char **argv)
 int record_port(int argc, char **argv)
 {
 	struct arguments arguments = {
-		.port = { .profile = "af_packet", .mtu = 1500, .link_timeout_ns = 1000000000 },
+		.profile = "af_packet",
+		.port = { .mtu = 1500, .link_timeout_ns = 1000000000 },
 		.capture = { .stop = &stop_signal },
 	};
 	struct port_capture_counters counters = { 0 };
@@ -96,6 +85,8 @@ int record_port(int argc, char **argv)
 
 	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
+	strcpy(arguments.port.device, arguments.device);
+	strcpy(arguments.port.profile, arguments.profile);
 	snprintf(arguments.port.name, sizeof(arguments.port.name), "record-%d", (int)getpid());
 	arguments.capture.port = &arguments.port;
 	stop_catch_signals();
