@@ -6,11 +6,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "account_text.h"
 #include "arguments.h"
+#include "base/tick_clock.h"
 #include "cmd.h"
 #include "convert/convert.h"
 #include "stop.h"
@@ -31,8 +31,8 @@ struct arguments {
 
 struct progress {
 	bool shows;
-	struct timespec begin;
-	double shown; // seconds since `begin` of the last line
+	uint64_t begin_ns;
+	double shown; // seconds since the begin of the last line
 };
 
 static void take_compression(void *to, const char *text, const struct argp_state *state)
@@ -80,12 +80,9 @@ static const struct arguments_command command = {
 		"\vThe second file must not exist. docs/files.md has the layout.",
 };
 
-static double seconds_since(const struct timespec *begin)
+static double seconds_since(uint64_t begin_ns)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - begin->tv_sec) + (double)(now.tv_nsec - begin->tv_nsec) * 1e-9;
+	return (double)(tick_clock_monotonic_ns() - begin_ns) * 1e-9;
 }
 
 static bool go_on(void *context, uint64_t done, uint64_t total)
@@ -95,7 +92,7 @@ static bool go_on(void *context, uint64_t done, uint64_t total)
 
 	if (!progress->shows)
 		return stop_signal == 0;
-	seconds = seconds_since(&progress->begin);
+	seconds = seconds_since(progress->begin_ns);
 	if (seconds < FIRST_PROGRESS_S || seconds < progress->shown + PROGRESS_S)
 		return stop_signal == 0;
 	progress->shown = seconds;
@@ -142,7 +139,7 @@ int cmd_convert(int argc, char **argv)
 	how.compression = arguments.compression;
 	how.level = (unsigned)arguments.level;
 	progress.shows = isatty(STDERR_FILENO) && !arguments.quiet;
-	clock_gettime(CLOCK_MONOTONIC, &progress.begin);
+	progress.begin_ns = tick_clock_monotonic_ns();
 	stop_catch_signals();
 	status = convert(&how, &result, error);
 	if (progress.shown > 0)
@@ -152,6 +149,6 @@ int cmd_convert(int argc, char **argv)
 	else if (status)
 		fprintf(stderr, "evb convert: %s\n", error);
 	else if (!arguments.quiet)
-		print_result(&arguments, &result, seconds_since(&progress.begin));
+		print_result(&arguments, &result, seconds_since(progress.begin_ns));
 	return status ? 1 : 0;
 }

@@ -7,24 +7,14 @@
 
 #include <cjson/cJSON.h>
 
-#define MOST_BYTES (16u << 20) // of a configuration
-
-static char *read_text(const char *path)
-{
-	FILE *file = fopen(path, "r");
-	char *text = file != NULL ? malloc(MOST_BYTES + 1) : NULL;
-
-	if (text != NULL)
-		text[fread(text, 1, MOST_BYTES, file)] = '\0';
-	if (file != NULL)
-		fclose(file);
-	return text;
-}
+#include "base/text_file.h"
 
 int completion_nodes(const char *path)
 {
-	char *text = read_text(path);
-	cJSON *root = text != NULL ? cJSON_Parse(text) : NULL;
+	char cause[TEXT_FILE_ERROR];
+	size_t length;
+	char *text = text_file_read(path, &length, cause);
+	cJSON *root = text != NULL ? cJSON_ParseWithLength(text, length) : NULL;
 	const cJSON *node;
 
 	cJSON_ArrayForEach(node, cJSON_GetObjectItemCaseSensitive(root, "nodes"))

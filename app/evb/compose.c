@@ -10,7 +10,8 @@
 
 #include "log.h"
 
-int load_plan(const struct config *config, struct plan **plan)
+// Makes the plan of a loaded configuration. Returns as load().
+static int load_plan(const struct config *config, struct plan **plan)
 {
 	char error[PLAN_ERROR_SIZE] = "out of memory";
 

@@ -22,9 +22,6 @@
 int load(const char *path, const char *node, const struct overrides *overrides,
 	 struct config **config, struct plan **plan);
 
-// Makes the plan of a loaded configuration. Returns as load().
-int load_plan(const struct config *config, struct plan **plan);
-
 // Creates a configuration in which the appliance's name is PREFIX-PID.
 cJSON *compose_make(const char *prefix);
 

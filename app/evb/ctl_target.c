@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/tick_clock.h"
+
 #define LEAST_PATIENCE_NS 2000000000u
 #define POLL_NS           20000000
 
@@ -110,26 +112,19 @@ static enum office find_elected(const struct ctl_target *target,
 	return found;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void wait_for_elected(const struct ctl_target *target, const struct config *config,
 			     char path[CONTROL_SOCKET_PATH_SIZE])
 {
 	static const struct timespec pause = { .tv_nsec = POLL_NS };
 	const uint64_t wanted = 3 * config->event_manager.heartbeat_timeout_ns;
-	const uint64_t end = now_ns() + (wanted > LEAST_PATIENCE_NS ? wanted : LEAST_PATIENCE_NS);
+	const uint64_t end =
+	    tick_clock_monotonic_ns() + (wanted > LEAST_PATIENCE_NS ? wanted : LEAST_PATIENCE_NS);
 
 	for (;;) {
 		const enum office office = find_elected(target, &config->cluster, path);
 
 		if (!target->is_command || (office != OFFICE_VACANT && office != OFFICE_NEW) ||
-		    now_ns() >= end)
+		    tick_clock_monotonic_ns() >= end)
 			return;
 		nanosleep(&pause, NULL);
 	}

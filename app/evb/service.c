@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <systemd/sd-daemon.h>
 
+#include "base/tick_clock.h"
 #include "log.h"
 #include "pipeline/lcore_health.h"
 
@@ -17,14 +17,6 @@
 #define NS_PER_US  1000u
 #define SECOND_NS  1000000000u
 #define ROLES_TEXT 256
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 bool service_is_managed(void)
 {
@@ -35,7 +27,8 @@ int service_begin(struct service *service, const struct appliance *appliance)
 {
 	uint64_t us = 0;
 
-	*service = (struct service){ .appliance = appliance, .last_alive = now_ns() };
+	*service =
+	    (struct service){ .appliance = appliance, .last_alive = tick_clock_monotonic_ns() };
 	if (sd_watchdog_enabled(0, &us) <= 0 || us == 0)
 		return 0;
 	service->watchdog_ns = us * NS_PER_US;
@@ -108,7 +101,7 @@ static void feed_watchdog(struct service *service, uint64_t now)
 void service_alive(void *context)
 {
 	struct service *service = context;
-	const uint64_t now = now_ns();
+	const uint64_t now = tick_clock_monotonic_ns();
 
 	if (now < service->next_look)
 		return;
