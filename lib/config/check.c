@@ -352,11 +352,8 @@ static int check_generator(struct config_reader *reader, const struct config *co
 	const struct config_generator *generator = &config->generators[i];
 	const char *kind = without_file(generator->kind);
 	bool reads_file = kind == NULL;
-	unsigned i_port = 0;
 
-	while (i_port < config->n_ports && strcmp(config->ports[i_port].name, generator->port))
-		i_port++;
-	if (i_port == config->n_ports)
+	if (config_port(config, generator->port) == config->n_ports)
 		return config_fail(config_at_element(reader, "generators", i, "port"),
 				   "no port is called \"%s\"", generator->port);
 	if (!reads_file && generator->file[0])

@@ -100,23 +100,15 @@ static int check_port(struct config_reader *reader, const struct config *config,
 	return 0;
 }
 
-static const struct port_settings *find_port(const struct config *config, const char *name)
-{
-	for (unsigned i = 0; i < config->n_ports; i++)
-		if (strcmp(config->ports[i].name, name) == 0)
-			return &config->ports[i];
-	return NULL;
-}
-
 // Responses that arrive on a port go to the one generator that sends on it.
 static int check_generator(struct config_reader *reader, const struct config *config, unsigned i)
 {
 	const struct config_generator *generator = &config->generators[i];
-	const struct port_settings *port = find_port(config, generator->port);
+	unsigned port = config_port(config, generator->port);
 
-	if (port != NULL && !port->has_address)
+	if (port < config->n_ports && !config->ports[port].has_address)
 		return config_fail(config_at_element(reader, "generators", i, "port"),
-				   "port %s needs an `address` to send RoCE from", port->name);
+				   "port %s needs an `address` to send RoCE from", generator->port);
 	// The readouts of a system send the MFPs of a capture.
 	if (generator->kind == GENERATOR_PCAP && reader->node == NULL)
 		return config_fail(config_at_element(reader, "generators", i, "kind"),

@@ -414,6 +414,9 @@ struct config_role {
 //   results.NAME         per entry of results
 bool config_role(const struct config *config, unsigned index, struct config_role *role);
 
+// The number of the port of this name; n_ports: there is none.
+unsigned config_port(const struct config *config, const char *name);
+
 // The name of the port to which the boards of a generator of kind port send.
 const char *config_listen_port(const struct config_generator *generator);
 

@@ -9,6 +9,15 @@
 #define LEAST_BLOCKS      8u // of the largest size, for which a store has memory
 #define LEAST_ROCE_BLOCKS 8u // per source and one more: then it holds two events at least
 
+unsigned config_port(const struct config *config, const char *name)
+{
+	unsigned i = 0;
+
+	while (i < config->n_ports && strcmp(config->ports[i].name, name) != 0)
+		i++;
+	return i;
+}
+
 const char *config_listen_port(const struct config_generator *generator)
 {
 	return generator->listen.port[0] != '\0' ? generator->listen.port : generator->port;
@@ -64,10 +73,8 @@ static int check_shared(struct config_reader *reader, const struct config *confi
 static int check_port(struct config_reader *reader, const struct config *config, unsigned i)
 {
 	const char *port = config_listen_port(&config->generators[i]);
-	unsigned at = 0;
+	unsigned at = config_port(config, port);
 
-	while (at < config->n_ports && strcmp(config->ports[at].name, port) != 0)
-		at++;
 	if (at == config->n_ports)
 		return config_fail(config_at_element(reader, "generators", i, "listen.port"),
 				   "no port is called \"%s\"", port);

@@ -41,14 +41,6 @@ unsigned plan_find_role(const struct plan *plan, const char *name)
 	return PLAN_NONE;
 }
 
-static unsigned find_port(const struct config *config, const char *name)
-{
-	for (unsigned i = 0; i < config->n_ports; i++)
-		if (strcmp(config->ports[i].name, name) == 0)
-			return i;
-	return PLAN_NONE;
-}
-
 // Each builder polls one link per producer of segments, and the control role one per rx role. Both
 // roles have room for a fixed number of links.
 static int check_links(const struct plan *plan, char *error)
@@ -117,7 +109,7 @@ static int add_roles(struct plan *plan, char *error)
 		if (role.kind == CONFIG_ROLE_RX)
 			to->port = role.object;
 		if (role.kind == CONFIG_ROLE_SOURCE || role.kind == CONFIG_ROLE_READOUT)
-			to->port = find_port(config, config->generators[role.object].port);
+			to->port = config_port(config, config->generators[role.object].port);
 		if (role.kind == CONFIG_ROLE_CONTROL)
 			to->port = config->cluster.nodes[config->cluster.self].port;
 		plan->n_rx += role.kind == CONFIG_ROLE_RX;
@@ -321,7 +313,7 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 {
 	const struct config_generator *config = &plan->config->generators[index];
 	struct plan_generator *generator = &plan->generators[index];
-	unsigned port = find_port(plan->config, config->port);
+	unsigned port = config_port(plan->config, config->port);
 	const struct port_settings *port_config = &plan->config->ports[port];
 	const struct profile *profile = &plan->ports[port].profile;
 	const struct source_set_parameters set = config_source_set(plan->config, config);
