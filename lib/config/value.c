@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config/internal.h"
+#include "wire/net.h"
 
 #define NUMBER "%.15g" // format of a JSON number in messages
 
@@ -248,40 +249,22 @@ static int read_text(struct config_reader *reader, const struct config_key *key,
 	return read_text_to(reader, key, item, field(key, base));
 }
 
-static int fail_ipv4(struct config_reader *reader, const struct config_key *key, const char *text)
-{
-	return config_fail(reader, "%s is not an IPv4 address such as \"10.0.0.1%s\"",
-			   quote(text).text, key->prefix ? "/24" : "");
-}
-
 static int read_ipv4(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		     void *base)
 {
-	char digits[INET_ADDRSTRLEN];
-	uint8_t prefix_length = 32;
-	struct in_addr address;
+	unsigned prefix_length;
+	uint32_t address;
 
 	if (!cJSON_IsString(item))
 		return config_fail_type(reader, "an IPv4 address", item);
-	const char *text = item->valuestring;
-	size_t length = strcspn(text, key->prefix ? "/" : "");
-	if (length >= sizeof(digits))
-		return fail_ipv4(reader, key, text);
-	memcpy(digits, text, length);
-	digits[length] = '\0';
-	if (inet_pton(AF_INET, digits, &address) != 1)
-		return fail_ipv4(reader, key, text);
-	if (text[length] == '/') {
-		const char *prefix = text + length + 1;
-		size_t n_digits = strspn(prefix, "0123456789");
-		if (n_digits < 1 || n_digits > 2 || prefix[n_digits] || atoi(prefix) > 32 ||
-		    (n_digits == 2 && prefix[0] == '0'))
-			return fail_ipv4(reader, key, text);
-		prefix_length = (uint8_t)atoi(prefix);
-	}
-	store_whole(key, ntohl(address.s_addr), base);
+	const char *text = item->valuestring, *prefix = strchr(text, '/');
+	bool is_wrong = prefix && (!key->prefix || (prefix[1] == '0' && prefix[2] != '\0'));
+	if (is_wrong || !net_ipv4_parse(text, &address, &prefix_length))
+		return config_fail(reader, "%s is not an IPv4 address such as \"10.0.0.1%s\"",
+				   quote(text).text, key->prefix ? "/24" : "");
+	store_whole(key, address, base);
 	if (key->prefix)
-		*((uint8_t *)base + key->prefix) = prefix_length;
+		*((uint8_t *)base + key->prefix) = (uint8_t)prefix_length;
 	mark_present(key, base);
 	return 0;
 }
