@@ -20,30 +20,6 @@ struct system {
 	void *names; // tree of the nodes in cluster.nodes, by name (tsearch())
 };
 
-// Name and manager of a node.
-static int read_head(struct config_reader *reader, const cJSON *json,
-		     struct cluster_system_node *node)
-{
-	const cJSON *items[CONFIG_KEYS_MAXIMUM];
-
-	if (!cJSON_IsObject(json))
-		return config_fail_type(reader, "an object", json);
-	if (config_match_keys(reader, &config_node_object, json, items))
-		return -1;
-	for (unsigned i = 0; i < config_node_object.n_keys; i++) {
-		const struct config_key *key = &config_node_object.keys[i];
-		if (key->as_root || key->is_partial)
-			continue;
-		size_t length = config_path_key(reader, key->name);
-		if (!items[i] && key->required)
-			return config_fail(reader, "required, but missing");
-		if (config_read_key(reader, key, items[i], node))
-			return -1;
-		config_path_leave(reader, length);
-	}
-	return 0;
-}
-
 static int compare_names(const void *a, const void *b)
 {
 	const struct cluster_system_node *one = a, *other = b;
@@ -65,6 +41,7 @@ static int check_head(struct config_reader *reader, struct system *system,
 			   *found - system->common->cluster.nodes);
 }
 
+// Reads name and manager of each node.
 static int read_heads(struct config_reader *reader, struct system *system)
 {
 	struct cluster_system *cluster = &system->common->cluster;
@@ -78,7 +55,7 @@ static int read_heads(struct config_reader *reader, struct system *system)
 		if (index == EVB_MAX_NODES)
 			return config_fail(reader, "more than %u elements", EVB_MAX_NODES);
 		size_t length = config_path_index(reader, index);
-		if (read_head(reader, json, &cluster->nodes[index]) ||
+		if (config_read_object(reader, &config_node_object, json, &cluster->nodes[index]) ||
 		    check_head(reader, system, &cluster->nodes[index]))
 			return -1;
 		config_path_leave(reader, length);

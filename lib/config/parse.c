@@ -224,6 +224,8 @@ int config_read_object(struct config_reader *reader, const struct config_object 
 		return -1;
 	for (unsigned i = 0; i < object->n_keys; i++) {
 		const struct config_key *key = &object->keys[i];
+		if (key->as_root || key->is_partial)
+			continue; // config_read_nodes() reads them
 		size_t length = config_path_key(reader, key->name);
 		if (check_presence(reader, object, key, items, items[i] != NULL) ||
 		    config_read_key(reader, key, items[i], base))

@@ -49,7 +49,8 @@ char *config_read_file(struct config_reader *reader, const char *path, size_t *l
 // The caller deletes the tree.
 cJSON *config_read_json(struct config_reader *reader, const char *text, size_t length);
 
-// Reads all keys of an object into the struct at base. json NULL: all keys are absent.
+// Reads all keys of an object into the struct at base, but not those of a node that replace keys of
+// the file. json NULL: all keys are absent.
 int config_read_object(struct config_reader *reader, const struct config_object *object,
 		       const cJSON *json, void *base);
 
