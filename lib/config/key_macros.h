@@ -9,6 +9,9 @@
 #define FIELD(structure, member)                      \
 	.offset = offsetof(struct structure, member), \
 	.width = sizeof(((struct structure *)NULL)->member)
+// A member that the struct has beside has_MEMBER, which tells whether the key is given.
+#define OPTIONAL(structure, member) \
+	FIELD(structure, member), .presence = offsetof(struct structure, has_##member)
 #define ELEMENTS(structure, member)                             \
 	.offset = offsetof(struct structure, member),           \
 	.width = sizeof(((struct structure *)NULL)->member[0]), \

@@ -31,14 +31,12 @@ static const struct config_key source_from_keys[] = {
 	  RANGE(1, SOURCE_FROM_ADDRESSES),
 	  .help = "Their IPv4 or IPv6 addresses, with or without prefix, such as "
 		  "\"10.0.0.0/24\"; for transport eth Ethernet addresses. Without it: any." },
-	{ .name = "udp_port", WHOLE(COUNT), RANGE(1, 65535), FIELD(source_from, udp_port),
-	  .presence = offsetof(struct source_from, has_udp_port),
+	{ .name = "udp_port", WHOLE(COUNT), RANGE(1, 65535), OPTIONAL(source_from, udp_port),
 	  .help = "First UDP port that they send from. Without it: any." },
 	{ .name = "udp_ports", WHOLE(COUNT), RANGE(1, 65535), FIELD(source_from, udp_ports),
 	  .standard = "1", .needs = "udp_port",
 	  .help = "Number of these UDP ports." },
-	{ .name = "vlan", WHOLE(COUNT), RANGE(0, 4094), FIELD(source_from, vlan),
-	  .presence = offsetof(struct source_from, has_vlan),
+	{ .name = "vlan", WHOLE(COUNT), RANGE(0, 4094), OPTIONAL(source_from, vlan),
 	  .help = "VLAN of the outermost tag; 0: untagged. Without it: any." },
 };
 static OBJECT(source_from_object, source_from_keys);
@@ -211,8 +209,7 @@ static const struct config_key results_keys[] = {
 	  .help = "Directory of the file." },
 	{ .name = "prefix", NAME, FIELD(config_results, prefix), .standard = "events",
 	  .help = "First part of the file's name." },
-	{ .name = "address", .type = CONFIG_TYPE_IPV4, FIELD(config_results, address),
-	  .presence = offsetof(struct config_results, has_address),
+	{ .name = "address", .type = CONFIG_TYPE_IPV4, OPTIONAL(config_results, address),
 	  .help = "udp: destination of the datagrams." },
 	{ .name = "udp_port", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_results, udp_port),
 	  .standard = "23500",

@@ -4,6 +4,9 @@
 // Keys of generators, which simulate readout boards.
 #include "config/key_macros.h"
 
+// The member of a key that may change between two runs.
+#define OF_RUN(member) FIELD(config_generator, member), BETWEEN_RUNS
+
 // clang-format off
 
 static const struct config_key size_keys[] = {
@@ -34,8 +37,7 @@ static const struct config_key destination_keys[] = {
 	{ .name = "address", .type = CONFIG_TYPE_IPV4,
 	  FIELD(config_generator, destination_address), .standard = "10.0.0.1",
 	  .help = "IPv4 address of the receiver." },
-	{ .name = "mac", .type = CONFIG_TYPE_MAC, FIELD(config_generator, destination_mac),
-	  .presence = offsetof(struct config_generator, has_destination_mac),
+	{ .name = "mac", .type = CONFIG_TYPE_MAC, OPTIONAL(config_generator, destination_mac),
 	  .help = "Ethernet address of the receiver. Without it: by ARP." },
 };
 static OBJECT(destination, destination_keys);
@@ -54,11 +56,9 @@ static const struct config_key fault_keys[] = {
 	  FIELD(faults, reorder_window), .standard = "0",
 	  .help = "Segments that are shuffled; 0 or 1: none." },
 	{ .name = "silent_source", WHOLE(COUNT), RANGE(0, 65535),
-	  FIELD(faults, silent_source),
-	  .presence = offsetof(struct faults, has_silent_source),
+	  OPTIONAL(faults, silent_source),
 	  .help = "Source that never sends." },
-	{ .name = "late_source", WHOLE(COUNT), RANGE(0, 65535), FIELD(faults, late_source),
-	  .presence = offsetof(struct faults, has_late_source),
+	{ .name = "late_source", WHOLE(COUNT), RANGE(0, 65535), OPTIONAL(faults, late_source),
 	  .help = "Source that sends late_delay after the others." },
 	{ .name = "late_delay", WHOLE(TIME), RANGE(0, HOUR), FIELD(faults, late_delay_ns),
 	  .standard = "0",
@@ -116,8 +116,7 @@ static const struct config_key listen_keys[] = {
 	  .standard = "false",
 	  .help = "The boards send RoCE messages, as `roce` says, to a port for boards only." },
 	{ .name = "ether_type", WHOLE(COUNT), RANGE(0x600, 0xffff),
-	  FIELD(config_listen, ether_type),
-	  .presence = offsetof(struct config_listen, has_ether_type),
+	  OPTIONAL(config_listen, ether_type),
 	  .help = "The boards send behind this EtherType, not over UDP." },
 	{ .name = "size", WHOLE(SIZE), RANGE(64 * KIB, 256 * GIB), FIELD(config_listen, size),
 	  .standard = "256MiB",
@@ -168,15 +167,13 @@ static const struct config_key generator_keys[] = {
 	  RANGE(1, EVB_MAX_SOURCES),
 	  .help = "Its sources. Without it: all." },
 	{ .name = "rate", .type = CONFIG_TYPE_REAL, .units = UNITS_FREQUENCY,
-	  RANGE(0, 1000000000), FIELD(config_generator, rate), .standard = "0",
-	  BETWEEN_RUNS,
+	  RANGE(0, 1000000000), OF_RUN(rate), .standard = "0",
 	  .help = "Built events (MEPs) per second; 0: highest." },
 	{ .name = "speed", .type = CONFIG_TYPE_REAL, RANGE(0, 1000000),
 	  FIELD(config_generator, speed), .standard = "1",
 	  .help = "Kinds pcap and roce: factor on the captured speed; 0: highest." },
-	{ .name = "events", WHOLE(COUNT), RANGE(0, UINT64_MAX), FIELD(config_generator, events),
+	{ .name = "events", WHOLE(COUNT), RANGE(0, UINT64_MAX), OF_RUN(events),
 	  .standard = "0",
-	  BETWEEN_RUNS,
 	  .help = "MFPs per source before the end of run; 0: no end." },
 	{ .name = "first_event", WHOLE(COUNT), RANGE(0, UINT64_MAX - 1),
 	  FIELD(config_generator, first_event), .standard = "0",
@@ -184,13 +181,11 @@ static const struct config_key generator_keys[] = {
 	{ .name = "size", NESTED(size), .offset = offsetof(struct config_generator, sizes),
 	  BETWEEN_RUNS,
 	  .help = "Fragment sizes of kind synthetic." },
-	{ .name = "variants", WHOLE(COUNT), RANGE(1, 1024), FIELD(config_generator, variants),
+	{ .name = "variants", WHOLE(COUNT), RANGE(1, 1024), OF_RUN(variants),
 	  .standard = "4",
-	  BETWEEN_RUNS,
 	  .help = "Different MFPs per source, sent in turn." },
-	{ .name = "seed", WHOLE(COUNT), RANGE(0, UINT64_MAX), FIELD(config_generator, seed),
+	{ .name = "seed", WHOLE(COUNT), RANGE(0, UINT64_MAX), OF_RUN(seed),
 	  .standard = "1",
-	  BETWEEN_RUNS,
 	  .help = "Seed of sizes, contents and faults." },
 	{ .name = "destination", NESTED(destination),
 	  .help = "Receiver of the segments; in a system the grants name it." },

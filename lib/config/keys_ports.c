@@ -48,23 +48,18 @@ static const struct config_key port_keys[] = {
 	  FIELD(port_settings, mtu), .standard = "1500",
 	  .help = "Largest payload of an Ethernet frame; auto: that of the kernel's interface, "
 		  "1500 if the device has none on this machine." },
-	{ .name = "address", .type = CONFIG_TYPE_IPV4, FIELD(port_settings, address),
-	  .presence = offsetof(struct port_settings, has_address),
+	{ .name = "address", .type = CONFIG_TYPE_IPV4, OPTIONAL(port_settings, address),
 	  .prefix = offsetof(struct port_settings, prefix_length),
 	  .help = "Address of the port, such as \"10.0.0.1/24\" (/32 without a prefix); evb "
 		  "replies to ARP and ping." },
-	{ .name = "gateway", .type = CONFIG_TYPE_IPV4, FIELD(port_settings, gateway),
-	  .presence = offsetof(struct port_settings, has_gateway),
+	{ .name = "gateway", .type = CONFIG_TYPE_IPV4, OPTIONAL(port_settings, gateway),
 	  .help = "Router to receivers of generators outside the port's network." },
-	{ .name = "address6", .type = CONFIG_TYPE_IPV6, FIELD(port_settings, address6),
-	  .presence = offsetof(struct port_settings, has_address6),
+	{ .name = "address6", .type = CONFIG_TYPE_IPV6, OPTIONAL(port_settings, address6),
 	  .help = "Address of the port, such as \"fd00::1\"; evb replies to neighbour "
 		  "solicitations and ping, and accepts RoCE connections." },
-	{ .name = "mac", .type = CONFIG_TYPE_MAC, FIELD(port_settings, mac),
-	  .presence = offsetof(struct port_settings, has_mac),
+	{ .name = "mac", .type = CONFIG_TYPE_MAC, OPTIONAL(port_settings, mac),
 	  .help = "Address to set. Without it: the device's." },
-	{ .name = "vlan", WHOLE(COUNT), RANGE(0, 4094), FIELD(port_settings, vlan),
-	  .presence = offsetof(struct port_settings, has_vlan),
+	{ .name = "vlan", WHOLE(COUNT), RANGE(0, 4094), OPTIONAL(port_settings, vlan),
 	  .help = "VLAN of the 802.1Q tag of sent frames, with the 802.1p priority of data "
 		  "(flow_control.priority) or control messages; 0: priority only. Without it:"
 		  " untagged. Received frames may have any tag." },

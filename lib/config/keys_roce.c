@@ -10,8 +10,7 @@
 // clang-format off
 
 static const struct config_key queue_pair_keys[] = {
-	{ .name = "source", WHOLE(COUNT), RANGE(0, 65535), FIELD(roce_static_pair, source),
-	  .presence = offsetof(struct roce_static_pair, has_source),
+	{ .name = "source", WHOLE(COUNT), RANGE(0, 65535), OPTIONAL(roce_static_pair, source),
 	  .help = "The only source that may send on it. Without it: any; generators need it." },
 	{ .name = "type", WORDS("rc", "uc", "ud"), FIELD(roce_static_pair, service),
 	  .standard = "rc",
@@ -31,8 +30,7 @@ static const struct config_key queue_pair_keys[] = {
 	{ .name = "address", .type = CONFIG_TYPE_IP, FIELD(roce_static_pair, address),
 	  .required = true,
 	  .help = "Address of the other end (generators: destination.address)." },
-	{ .name = "mac", .type = CONFIG_TYPE_MAC, FIELD(roce_static_pair, mac),
-	  .presence = offsetof(struct roce_static_pair, has_mac),
+	{ .name = "mac", .type = CONFIG_TYPE_MAC, OPTIONAL(roce_static_pair, mac),
 	  .help = "Address for responses. Without it: the sender's." },
 	{ .name = "rkey", WHOLE(COUNT), RANGE(0, UINT32_MAX), FIELD(roce_static_pair, rkey),
 	  .standard = "0",
