@@ -293,9 +293,6 @@ static int check_producer(struct config_reader *reader, const struct config *con
 
 	if (generator->kind != GENERATOR_PRODUCER)
 		return 0;
-	if (generator->n_ids == 0 && config->sources.n_ids == 0)
-		return config_fail(config_at_element(reader, "generators", i, "ids"),
-				   "kind producer needs its sources, here or in sources.ids");
 	if (generator->producer.size / 2 < generator->producer.max_block)
 		return config_fail(config_at_element(reader, "generators", i, "producer.size"),
 				   "must be at least twice max_block");

@@ -104,9 +104,6 @@ int config_check_listen(struct config_reader *reader, const struct config *confi
 	if (reader->node == NULL)
 		return config_fail(config_at_element(reader, "generators", i, "kind"),
 				   "kind port needs a node of a system");
-	if (generator->n_ids == 0 && config->sources.n_ids == 0)
-		return config_fail(config_at_element(reader, "generators", i, "ids"),
-				   "kind port needs its sources, here or in sources.ids");
 	if (listen->size / LEAST_BLOCKS < listen->max_block)
 		return config_fail(config_at_element(reader, "generators", i, "listen.size"),
 				   "must be at least %u times max_block", LEAST_BLOCKS);
