@@ -119,35 +119,20 @@ static int print_keys(void)
 	return result;
 }
 
-// Of a system the first node is loaded: all are checked, whichever it is.
-static int check_file(const char *path, char *error)
-{
-	struct config_reader reader = { .file = path, .error = error };
-	struct config *config;
-	size_t length;
-
-	char *text = config_read_file(&reader, path, &length);
-	cJSON *root = text ? cJSON_ParseWithLength(text, length) : NULL;
-	const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(root, "nodes");
-	const cJSON *name = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(nodes, 0), "name");
-	int result = config_load(&config, path, cJSON_GetStringValue(name), NULL, 0, error);
-	config_free(config);
-	cJSON_Delete(root);
-	free(text);
-	return result;
-}
-
-// Prints one line for each file that is refused.
+// Prints one line for each file that is refused. Of a system all nodes are checked, whichever is
+// loaded.
 static int check(char **paths)
 {
 	char error[CONFIG_ERROR_SIZE];
+	struct config *config;
 	int result = 0;
 
 	for (; *paths; paths++) {
-		if (check_file(*paths, error)) {
+		if (config_load(&config, *paths, CONFIG_MANAGER_NODE, NULL, 0, error)) {
 			puts(error);
 			result = 1;
 		}
+		config_free(config);
 	}
 	return result;
 }
