@@ -38,44 +38,39 @@ static const struct arguments_option options[] = {
 	{ 0 },
 };
 
-static const char *const commands[] = { "status",  "start",   "pause", "resume",   "drain",
-					"exclude", "include", "stop",  "configure" };
+// A command, and the key of the request that says what it is about.
+static const struct ctl_command {
+	const char *name, *about;
+} commands[] = {
+	{ "status", NULL },    { "start", NULL }, { "pause", NULL },
+	{ "resume", NULL },    { "drain", NULL }, { "exclude", "node" },
+	{ "include", "node" }, { "stop", NULL },  { "configure", "file" },
+};
 
-static bool is_about_a_node(const char *command)
-{
-	return strcmp(command, "exclude") == 0 || strcmp(command, "include") == 0;
-}
-
-static bool is_about_a_file(const char *command)
-{
-	return strcmp(command, "configure") == 0;
-}
-
-static bool is_command(const char *command)
+static const struct ctl_command *find_command(const char *name)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (strcmp(commands[i], command) == 0)
-			return true;
-	return false;
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	return NULL;
 }
 
 static void check_arguments(const void *from, const struct argp_state *state)
 {
 	const struct arguments *arguments = from;
-	const char *command = arguments->command;
+	const char *name = arguments->command;
+	const struct ctl_command *found = name != NULL ? find_command(name) : NULL;
 
-	if (command == NULL)
+	if (name == NULL)
 		argp_error(state, "name a configuration or a control socket, and a command");
-	else if (!is_command(command))
-		argp_error(state, "there is no command \"%s\"", command);
-	else if (is_about_a_node(command) && arguments->about == NULL)
-		argp_error(state, "%s: which node?", command);
-	else if (is_about_a_file(command) && arguments->about == NULL)
-		argp_error(state, "%s: which file?", command);
-	else if (arguments->run != 0 && strcmp(command, "start") != 0)
+	else if (found == NULL)
+		argp_error(state, "there is no command \"%s\"", name);
+	else if (found->about != NULL && arguments->about == NULL)
+		argp_error(state, "%s: which %s?", name, found->about);
+	else if (arguments->run != 0 && strcmp(name, "start") != 0)
 		argp_error(state, "--run is the number of a run to start");
-	else if (!is_about_a_node(command) && !is_about_a_file(command) && arguments->about != NULL)
-		argp_error(state, "%s is not about a node: \"%s\" is too much", command,
+	else if (found->about == NULL && arguments->about != NULL)
+		argp_error(state, "%s is not about a node: \"%s\" is too much", name,
 			   arguments->about);
 }
 
@@ -254,28 +249,28 @@ static void print_status(const cJSON *response)
 
 // --- requests ---
 
-// The nodes have other working directories.
-static bool add_file(cJSON *request, const char *file)
+// Adds what the command is about. The nodes have other working directories.
+static bool add_about(cJSON *request, const char *key, const char *about)
 {
+	bool is_relative = strcmp(key, "file") == 0 && about[0] != '/';
 	char directory[EVB_PATH_SIZE] = "", path[2 * EVB_PATH_SIZE];
 
-	if (file[0] != '/' && getcwd(directory, sizeof(directory)) == NULL)
+	if (is_relative && getcwd(directory, sizeof(directory)) == NULL)
 		return false;
-	snprintf(path, sizeof(path), "%s%s%.*s", directory, file[0] != '/' ? "/" : "",
-		 EVB_PATH_SIZE, file);
-	return cJSON_AddStringToObject(request, "file", path) != NULL;
+	snprintf(path, sizeof(path), "%s%s%.*s", directory, is_relative ? "/" : "", EVB_PATH_SIZE,
+		 about);
+	return cJSON_AddStringToObject(request, key, path) != NULL;
 }
 
 static cJSON *make_request(const struct arguments *arguments)
 {
+	const char *about = find_command(arguments->command)->about;
 	cJSON *request = cJSON_CreateObject();
 
 	if (cJSON_AddStringToObject(request, "command", arguments->command) != NULL &&
 	    (arguments->run == 0 ||
 	     cJSON_AddNumberToObject(request, "run", arguments->run) != NULL) &&
-	    (!is_about_a_node(arguments->command) ||
-	     cJSON_AddStringToObject(request, "node", arguments->about) != NULL) &&
-	    (!is_about_a_file(arguments->command) || add_file(request, arguments->about)))
+	    (about == NULL || add_about(request, about, arguments->about)))
 		return request;
 	cJSON_Delete(request);
 	return NULL;
