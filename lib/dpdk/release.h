@@ -4,8 +4,7 @@
 // The differences between the releases of DPDK that evb is built with: 22.11, 23.11 and 24.11.
 // Where a function has changed between them, evb calls the one defined here. Sources: the headers
 // and doc/guides/rel_notes of these releases; every change below came after 22.11 and before 23.11.
-#ifndef EVB_DPDK_RELEASE_H
-#define EVB_DPDK_RELEASE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -104,7 +103,5 @@ static inline int dpdk_pcapng_begin(rte_pcapng_t *file, uint16_t port_id,
 	return rte_pcapng_add_interface(file, port_id, NULL, NULL, NULL) < 0 ? -1 : 0;
 #endif
 }
-
-#endif
 
 #endif

@@ -100,7 +100,7 @@ int graph_draft_add_link(struct graph_draft *draft, const struct graph_link *lin
 	return 0;
 }
 
-void graph_draft_free(struct graph_draft *draft)
+static void free_draft(struct graph_draft *draft)
 {
 	tdestroy(draft->index, free);
 	free(draft->nodes);
@@ -300,8 +300,9 @@ static int make_graph(struct graph_draft *draft, struct sim_links links, struct 
 	return 0;
 }
 
-int graph_draft_finish(struct graph_draft *draft, struct sim_links links,
-		       struct fabric_graph *graph)
+// Checks the draft, and makes the graph of it.
+static int finish_draft(struct graph_draft *draft, struct sim_links links,
+			struct fabric_graph *graph)
 {
 	for (uint32_t i = 0; i < draft->n_links; i++)
 		if (check_link(draft, &draft->links[i]) != 0)
@@ -333,8 +334,8 @@ int fabric_graph_parse(struct fabric_graph *graph, const char *text, size_t leng
 	result = is_json(text, length) ? graph_read_json(&draft, text, length)
 				       : graph_read_ibnet(&draft, text, length);
 	if (result == 0)
-		result = graph_draft_finish(&draft, links, graph);
-	graph_draft_free(&draft);
+		result = finish_draft(&draft, links, graph);
+	free_draft(&draft);
 	return result;
 }
 

@@ -15,7 +15,7 @@ struct graph_node {
 	char id[FABRIC_GRAPH_NAME_SIZE];
 	bool is_host;
 	unsigned line;    // where it appears first
-	uint32_t n_links; // from graph_draft_finish() on, as all below
+	uint32_t n_links; // from the checks on, as all below
 	uint32_t number;  // in the topology
 };
 
@@ -47,10 +47,6 @@ uint32_t graph_draft_find(const struct graph_draft *draft, const char *key);
 // Adds a node with a new key, its name and id still empty. FABRIC_GRAPH_NONE after graph_fail().
 uint32_t graph_draft_add_node(struct graph_draft *draft, const char *key, unsigned line);
 int graph_draft_add_link(struct graph_draft *draft, const struct graph_link *link);
-// Checks the draft, and makes the graph of it.
-int graph_draft_finish(struct graph_draft *draft, struct sim_links links,
-		       struct fabric_graph *graph);
-void graph_draft_free(struct graph_draft *draft);
 
 // Each reads one kind of file into the draft.
 int graph_read_json(struct graph_draft *draft, const char *text, size_t length);

@@ -19,11 +19,6 @@
 #define DIRECTORY   RTE_EAL_PMD_PATH
 #define DESCRIPTION "PMD_INFO_STRING= "
 
-static const char *find(const uint8_t *bytes, size_t size, const char *text, size_t length)
-{
-	return memmem(bytes, size, text, length);
-}
-
 // "" if there is no such text.
 static const char *text_of(const cJSON *root, const char *key)
 {
@@ -56,14 +51,14 @@ static bool knows(const struct drivers_port *port, const uint8_t *bytes, size_t 
 
 	snprintf(assigned, sizeof(assigned), "%s=", name);
 	return strstr(port->parameters, assigned) != NULL ||
-	       find(bytes, size, name, strlen(name) + 1) != NULL;
+	       memmem(bytes, size, name, strlen(name) + 1) != NULL;
 }
 
 void drivers_scan(struct drivers_port *port, const char *driver, const struct port_settings *config,
 		  const uint8_t *bytes, size_t size)
 {
 	const uint8_t *end = bytes + size;
-	const char *at = find(bytes, size, DESCRIPTION, strlen(DESCRIPTION));
+	const char *at = memmem(bytes, size, DESCRIPTION, strlen(DESCRIPTION));
 
 	while (at != NULL) {
 		const uint8_t *text = (const uint8_t *)at + strlen(DESCRIPTION);
@@ -73,7 +68,7 @@ void drivers_scan(struct drivers_port *port, const char *driver, const struct po
 		if (memchr(text, 0, left) == NULL ||
 		    read_description(port, driver, (const char *)text))
 			break;
-		at = find(text, left, DESCRIPTION, strlen(DESCRIPTION));
+		at = memmem(text, left, DESCRIPTION, strlen(DESCRIPTION));
 	}
 	for (unsigned i = 0; i < config->n_options; i++)
 		port->knows[i] = knows(port, bytes, size, config->options[i].name);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_line.h"
+
 #define LARGEST   (1 << 20) // bytes of a state file
 #define PATH_SIZE 512
 
-static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int fail(char *error, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(error, STATE_ERROR_SIZE, format, list);
-	va_end(list);
-	return -1;
-}
+#define FAIL(error, ...) error_line(error, STATE_ERROR_SIZE, __VA_ARGS__)
 
 static bool directory_of(const char *path, char directory[PATH_SIZE])
 {
@@ -122,14 +113,14 @@ static int read_file(struct state *state, int file, const char *path, char *erro
 	ssize_t n;
 
 	if (fstat(file, &status) != 0)
-		return fail(error, "%s: %s", path, strerror(errno));
+		return FAIL(error, "%s: %s", path, strerror(errno));
 	if ((status.st_uid != 0 && status.st_uid != geteuid()) ||
 	    (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-		return fail(error, "%s: others may write it, so it is not believed; remove it",
+		return FAIL(error, "%s: others may write it, so it is not believed; remove it",
 			    path);
 	text = malloc(LARGEST);
 	if (text == NULL)
-		return fail(error, "out of memory");
+		return FAIL(error, "out of memory");
 	n = read(file, text, LARGEST);
 	if (n > 0)
 		root = cJSON_ParseWithLength(text, (size_t)n);
@@ -139,7 +130,7 @@ static int read_file(struct state *state, int file, const char *path, char *erro
 	cJSON_Delete(root);
 	return are_sound(state->changes)
 		   ? 0
-		   : fail(error, "%s: is not as evb wrote it; remove it by hand", path);
+		   : FAIL(error, "%s: is not as evb wrote it; remove it by hand", path);
 }
 
 // Of two processes that prepare or restore at the same time, the second is refused.
@@ -148,17 +139,17 @@ static int take_lock(struct state *state, const char *path, char *error)
 	char directory[PATH_SIZE];
 
 	if (!directory_of(path, directory))
-		return fail(error, "%s: %s", path, strerror(ENAMETOOLONG));
+		return FAIL(error, "%s: %s", path, strerror(ENAMETOOLONG));
 	if (mkdir(directory, 0755) != 0 && errno != EEXIST)
-		return fail(error, "%s cannot be made: %s: be root, or name another --state file",
+		return FAIL(error, "%s cannot be made: %s: be root, or name another --state file",
 			    directory, strerror(errno));
 	state->lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (state->lock < 0) {
 		state->lock = 0;
-		return fail(error, "%s: %s", directory, strerror(errno));
+		return FAIL(error, "%s: %s", directory, strerror(errno));
 	}
 	if (flock(state->lock, LOCK_EX | LOCK_NB) != 0)
-		return fail(error, "%s: another evb host prepare or restore is at work", directory);
+		return FAIL(error, "%s: another evb host prepare or restore is at work", directory);
 	return 0;
 }
 
@@ -171,7 +162,7 @@ int state_open(struct state *state, const char *path, char *error)
 	state->changes = cJSON_CreateArray();
 	file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (file < 0)
-		return errno == ENOENT ? 0 : fail(error, "%s: %s", path, strerror(errno));
+		return errno == ENOENT ? 0 : FAIL(error, "%s: %s", path, strerror(errno));
 	result = read_file(state, file, path, error);
 	close(file);
 	return result;
@@ -187,12 +178,12 @@ static int write_text(const char *path, const char *text, char *error)
 	snprintf(part, sizeof(part), "%s.new", path);
 	file = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (file < 0)
-		return fail(error, "%s: %s", part, strerror(errno));
+		return FAIL(error, "%s: %s", part, strerror(errno));
 	if (write(file, text, strlen(text)) != (ssize_t)strlen(text) || fsync(file) != 0)
-		result = fail(error, "%s: %s", part, strerror(errno));
+		result = FAIL(error, "%s: %s", part, strerror(errno));
 	close(file);
 	if (result == 0 && rename(part, path) != 0)
-		result = fail(error, "%s: %s", path, strerror(errno));
+		result = FAIL(error, "%s: %s", path, strerror(errno));
 	return result;
 }
 
@@ -205,7 +196,7 @@ int state_save(const struct state *state, const char *path, char *error)
 
 	if (cJSON_GetArraySize(state->changes) == 0) {
 		if (unlink(path) != 0 && errno != ENOENT)
-			return fail(error, "%s: %s", path, strerror(errno));
+			return FAIL(error, "%s: %s", path, strerror(errno));
 		if (directory_of(path, directory))
 			(void)rmdir(directory); // fails if the directory has other files
 		return 0;
@@ -215,7 +206,7 @@ int state_save(const struct state *state, const char *path, char *error)
 									       : NULL;
 	cJSON_Delete(root);
 	if (text == NULL)
-		return fail(error, "out of memory");
+		return FAIL(error, "out of memory");
 	result = write_text(path, text, error);
 	free(text);
 	return result;

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include <rte_common.h>
+
 #include "pacing/spill.h"
 #include "store/block_memory.h"
 #include "store/block_window.h"
@@ -66,17 +68,12 @@ static struct capacity capacity_of(const struct maker *m, uint64_t block)
 				  UINT64_MAX };
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 // A round of static mode has as many events as there are builders, and is sent when all are there
 // (readout/readout_logic.h).
 static int check_static(const struct maker *m, const struct capacity *capacity)
 {
 	uint64_t n_builders = m->config->cluster.n_builders;
-	uint64_t events = least(capacity->ready / m->n_sources, m->window);
+	uint64_t events = RTE_MIN(capacity->ready / m->n_sources, m->window);
 
 	if (!m->is_ring || m->config->event_manager.sched.mode != SCHED_STATIC ||
 	    m->config->cluster.n_nodes == 0 || events >= n_builders)
@@ -177,7 +174,7 @@ static uint64_t window_of_roce(const struct maker *m, const struct capacity *lar
 	uint64_t spare = largest->lag + 2;
 	uint64_t blocks = largest->blocks > spare ? largest->blocks - spare : 0;
 
-	return least(m->window, blocks / (2 * m->n_sources));
+	return RTE_MIN(m->window, blocks / (2 * m->n_sources));
 }
 
 int plan_store_make(struct plan_store *store, const struct config *config, unsigned index,
@@ -206,8 +203,8 @@ int plan_store_make(struct plan_store *store, const struct config *config, unsig
 	smallest = capacity_of(&m, 1);
 	if (!m.is_ring && generator->listen.roce)
 		m.window = window_of_roce(&m, &largest);
-	store->events = least(largest.blocks / set.n_ids, m.is_ring ? UINT64_MAX : m.window);
-	store->max_events = least(smallest.blocks / set.n_ids, m.is_ring ? UINT64_MAX : m.window);
+	store->events = RTE_MIN(largest.blocks / set.n_ids, m.is_ring ? UINT64_MAX : m.window);
+	store->max_events = RTE_MIN(smallest.blocks / set.n_ids, m.is_ring ? UINT64_MAX : m.window);
 	if (check_static(&m, &largest) != 0)
 		return -1;
 	return generator->spill.size > 0 ? make_spill(&m) : 0;
