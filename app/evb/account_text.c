@@ -81,11 +81,6 @@ static void print_quantiles(const struct histogram *times)
 	print_time(", p99", histogram_quantile(times, 0.99));
 }
 
-static void print_files(uint64_t files)
-{
-	printf(", %llu file%s", (unsigned long long)files, files == 1 ? "" : "s");
-}
-
 static void print_built(const struct appliance *appliance, const struct account *a)
 {
 	const double seconds = a->seconds > 0 ? a->seconds : INFINITY;
@@ -125,9 +120,9 @@ static void print_sent(const struct account *a)
 
 static void print_written(const struct account *a)
 {
-	printf("         %llu events, %llu bytes", (unsigned long long)a->written.events,
-	       (unsigned long long)a->written.bytes);
-	print_files(a->written.files);
+	printf("         %llu events, %llu bytes, %llu file%s",
+	       (unsigned long long)a->written.events, (unsigned long long)a->written.bytes,
+	       (unsigned long long)a->written.files, a->written.files == 1 ? "" : "s");
 	if (a->written.refused > 0)
 		printf("; %llu events have no form in the files' format",
 		       (unsigned long long)a->written.refused);

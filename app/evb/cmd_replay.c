@@ -192,8 +192,7 @@ int cmd_replay(int argc, char **argv)
 	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
 	arguments.session.must_build = arguments.directory != NULL;
-	arguments.session.input_judged = true;
-	arguments.session.input_is_mixed = true;
+	arguments.session.is_replay = true;
 	if (arguments.roce.to != NULL ||
 	    roce_capture_is(arguments.roce.capture, ROCE_UDP_PORT, LOOK_AT))
 		return replay_roce(&arguments);

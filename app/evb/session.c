@@ -225,11 +225,6 @@ static void log_nothing(const struct account *a)
 		 (unsigned long long)account_losses(a), (unsigned long long)a->rx.packets, causes);
 }
 
-static bool has_built(const struct account *a)
-{
-	return a->built.events_complete + a->built.events_incomplete > 0;
-}
-
 static void log_unsent(const struct account *a)
 {
 	log_line(LOG_LEVEL_ERROR,
@@ -242,8 +237,7 @@ static int finish(struct appliance *appliance, const struct session_options *opt
 		  struct account *account, bool is_last)
 {
 	bool drained = appliance_drain(appliance, is_last);
-	bool lacks =
-	    options->input_judged ? options->input_lacks : appliance_captures_lack(appliance);
+	bool lacks = options->is_replay ? options->input_lacks : appliance_captures_lack(appliance);
 	int status = 0;
 
 	if (!appliance->run_begun)
@@ -261,7 +255,8 @@ static int finish(struct appliance *appliance, const struct session_options *opt
 		log_unsent(account);
 		status = 1;
 	}
-	if (options->must_build && !has_built(account)) {
+	if (options->must_build &&
+	    account->built.events_complete + account->built.events_incomplete == 0) {
 		log_nothing(account);
 		status = 1;
 	}
@@ -291,12 +286,6 @@ static bool has_changes(const struct host_report *report, const char *stage)
 	return false;
 }
 
-static void log_warning(const struct host_finding *finding)
-{
-	log_line(LOG_LEVEL_WARNING, "%s%s%s", finding->text, finding->remedy[0] != '\0' ? ": " : "",
-		 finding->remedy);
-}
-
 // `evb host prepare CONFIG` can fix the failure if the configuration is a file; gen and replay have
 // no file.
 static void log_failure(const struct host_finding *finding, const struct host_report *report,
@@ -322,9 +311,9 @@ static bool preflight(const struct plan *plan)
 	for (unsigned i = 0; i < report.n_findings; i++) {
 		const struct host_finding *finding = &report.findings[i];
 
-		if (finding->verdict != HOST_WARN || finding->quiet || failure != NULL)
-			continue;
-		log_warning(finding);
+		if (finding->verdict == HOST_WARN && !finding->quiet && failure == NULL)
+			log_line(LOG_LEVEL_WARNING, "%s%s%s", finding->text,
+				 finding->remedy[0] != '\0' ? ": " : "", finding->remedy);
 	}
 	if (failure != NULL)
 		log_failure(failure, &report, plan->config);
@@ -397,7 +386,7 @@ int session_run(const struct plan *plan, const struct session_options *options)
 	if (!preflight(plan))
 		goto end;
 	appliance->notice = print_notice;
-	appliance->input_is_mixed = options->input_is_mixed;
+	appliance->input_is_mixed = options->is_replay;
 	appliance->replaceable = options->config;
 	appliance->load = options->load;
 	appliance->load_context = options->load_context;

@@ -10,13 +10,14 @@
 #include "plan/plan.h"
 
 struct session_options {
-	double duration;        // seconds; 0: until the run ends or a signal arrives
-	const char *summary;    // file for the account as JSON; NULL: none
-	bool strict;            // exit status 2 if anything was lost
+	double duration;     // seconds; 0: until the run ends or a signal arrives
+	const char *summary; // file for the account as JSON; NULL: none
+	bool strict;         // exit status 2 if anything was lost
+	// A capture is replayed: it may have packets for others, which are no loss, and the caller
+	// has reported what it lacks.
+	bool is_replay;
 	bool input_lacks;       // what is to be sent was lost before the run: a loss, too
-	bool input_judged;      // the caller has reported what captures lack
-	uint64_t input_packets; // of the capture that is replayed, for the progress; 0: unknown
-	bool input_is_mixed;    // captures have packets for others, which are no loss
+	uint64_t input_packets; // of the capture, for the progress; 0: unknown
 	bool quiet;             // no plan, no progress
 	bool must_build;        // exit status 1, and a line that says why, if no event was built
 	// The configuration of the plan, and how another file is read as that was (appliance.h);
