@@ -153,14 +153,6 @@ static int capture(struct capturing *capturing, const char *path, char *error)
 	return result;
 }
 
-static void count_missed(struct capturing *capturing)
-{
-	struct rte_eth_stats stats;
-
-	if (rte_eth_stats_get(capturing->port.id, &stats) == 0)
-		capturing->counters->missed += stats.imissed + stats.rx_nombuf;
-}
-
 int port_capture(const struct port_capture_parameters *parameters,
 		 struct port_capture_counters *counters, char *error)
 {
@@ -181,7 +173,7 @@ int port_capture(const struct port_capture_parameters *parameters,
 			    rte_rdtsc() + (uint64_t)((double)parameters->duration_ns * 1e-9 *
 						     (double)rte_get_tsc_hz());
 		result = capture(&capturing, part, error);
-		count_missed(&capturing);
+		counters->missed += port_missed(&capturing.port);
 		rte_pcapng_close(capturing.file);
 		if (result == 0 && rename(part, parameters->path) != 0)
 			result = fail(error, parameters->path, strerror(errno));
