@@ -17,11 +17,6 @@ static const void *at(const void *base, size_t offset)
 	return (const char *)base + offset;
 }
 
-static bool is_list_of_objects(const struct config_key *key)
-{
-	return key->type == CONFIG_TYPE_LIST || key->type == CONFIG_TYPE_LIST_OR_AUTO;
-}
-
 static unsigned count_of(const struct config_key *key, const void *base)
 {
 	unsigned n = 1;
@@ -91,7 +86,7 @@ static int compare_key(struct config_reader *reader, const struct config_key *ke
 	}
 	if (key->count != 0 && memcmp(at(now, key->count), at(next, key->count), sizeof(unsigned)))
 		return refuse(reader);
-	if (is_list_of_objects(key))
+	if (key->type == CONFIG_TYPE_LIST || key->type == CONFIG_TYPE_LIST_OR_AUTO)
 		return compare_elements(reader, key, now, next);
 	return is_same(key, now, next) ? 0 : refuse(reader);
 }

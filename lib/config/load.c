@@ -143,19 +143,6 @@ static int apply_overrides(struct config_reader *reader, cJSON *root, const char
 	return 0;
 }
 
-// In a system an event waits for a silent node until that counts as dead, and for what the node
-// sends once it is back.
-static uint64_t default_deadline(const struct config *config, bool is_system)
-{
-	return is_system ? config->event_manager.heartbeat_timeout_ns + DEADLINE_NS : DEADLINE_NS;
-}
-
-// A node that is back within this time reports what it has published, so that nothing is repeated.
-static uint64_t default_in_doubt(const struct config *config)
-{
-	return 2 * config->event_manager.heartbeat_timeout_ns;
-}
-
 // Reads the tree into the struct. `node` selects a node where the file has several.
 static int read_tree(struct config_reader *reader, const cJSON *root, const char *node,
 		     struct config *config)
@@ -165,10 +152,15 @@ static int read_tree(struct config_reader *reader, const cJSON *root, const char
 		return -1;
 
 	const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(root, "nodes");
+	const uint64_t timeout_ns = config->event_manager.heartbeat_timeout_ns;
+	// In a system an event waits for a silent node until that counts as dead, and for what the
+	// node sends once it is back.
 	if (config->events.deadline_ns == 0)
-		config->events.deadline_ns = default_deadline(config, nodes != NULL);
+		config->events.deadline_ns = (nodes ? timeout_ns : 0) + DEADLINE_NS;
+	// A node that is back within this time reports what it has published, so that nothing is
+	// repeated.
 	if (config->event_manager.in_doubt_ns == 0)
-		config->event_manager.in_doubt_ns = default_in_doubt(config);
+		config->event_manager.in_doubt_ns = 2 * timeout_ns;
 	if (nodes) {
 		config->cluster.hash = config_hash(root, &config->sources);
 		return config_read_nodes(reader, nodes, node, config);
