@@ -97,7 +97,7 @@ static int open_flow_control(struct appliance *appliance, unsigned index, char *
 		.numa_node = port->numa_node,
 		.mode = wanted->mode,
 		.pause = {
-			.priorities = (uint8_t)(1u << wanted->priority),
+			.priority = wanted->priority,
 			.high_water = (uint32_t)(wanted->high_water * PAUSE_FULL),
 			.low_water = (uint32_t)(wanted->low_water * PAUSE_FULL),
 			.quanta = wanted->pause_time,

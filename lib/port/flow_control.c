@@ -95,19 +95,18 @@ static const char *driver_name(const struct flow_control *fc)
 		   : "?";
 }
 
-static void hw_off(uint16_t port_id, uint8_t priorities)
+// If the NIC refuses, closing the port resets it.
+static void hw_off(const struct flow_control_parameters *parameters)
 {
-	for (uint8_t i = 0; i < PFC_PRIORITIES; i++) {
-		struct rte_eth_pfc_conf off = { .fc.mode = RTE_ETH_FC_NONE, .priority = i };
+	struct rte_eth_pfc_conf off = {
+		.fc.mode = RTE_ETH_FC_NONE,
+		.priority = parameters->pause.priority,
+	};
 
-		// If the NIC refuses, closing the port resets it.
-		if (priorities >> i & 1)
-			(void)rte_eth_dev_priority_flow_ctrl_set(port_id, &off);
-	}
+	(void)rte_eth_dev_priority_flow_ctrl_set(parameters->port_id, &off);
 }
 
-// Switches flow control on for all configured priorities, or for none. Returns 0 or a negative
-// errno; -ENOTSUP or -ENOSYS if the driver does not support it.
+// Returns 0 or a negative errno; -ENOTSUP or -ENOSYS if the driver does not support it.
 static int hw_on(const struct flow_control_parameters *parameters)
 {
 	struct rte_eth_pfc_conf on = {
@@ -118,23 +117,10 @@ static int hw_on(const struct flow_control_parameters *parameters)
 			.send_xon = 1,
 			.mode = RTE_ETH_FC_FULL,
 		},
+		.priority = parameters->pause.priority,
 	};
-	uint8_t done = 0;
 
-	for (uint8_t i = 0; i < PFC_PRIORITIES; i++) {
-		int result;
-
-		if (!(parameters->pause.priorities >> i & 1))
-			continue;
-		on.priority = i;
-		result = rte_eth_dev_priority_flow_ctrl_set(parameters->port_id, &on);
-		if (result != 0) {
-			hw_off(parameters->port_id, done);
-			return result;
-		}
-		done |= (uint8_t)(1u << i);
-	}
-	return 0;
+	return rte_eth_dev_priority_flow_ctrl_set(parameters->port_id, &on);
 }
 
 // Makes the NIC pass received pause frames on to software and send none itself. False if its driver
@@ -202,12 +188,11 @@ static bool use_hw(struct flow_control *fc, struct line *report)
 	return true;
 }
 
-// Whether PFC is switched on in the kernel for all configured priorities.
+// Whether PFC is switched on in the kernel for the configured priority.
 static bool is_external(const struct flow_control *fc)
 {
-	uint8_t wanted = fc->parameters.pause.priorities;
-
-	return fc->device.kernel_knows && (fc->device.kernel_priorities & wanted) == wanted;
+	return fc->device.kernel_knows &&
+	       (fc->device.kernel_priorities >> fc->parameters.pause.priority & 1) != 0;
 }
 
 static void say_kernel(const struct flow_control *fc, struct line *report)
@@ -220,7 +205,8 @@ static void say_kernel(const struct flow_control *fc, struct line *report)
 		say(report, "the kernel knows nothing of PFC on %s", device->interface);
 	else
 		say(report, "the kernel has PFC on %s on for priorities 0x%02x of 0x%02x",
-		    device->interface, device->kernel_priorities, fc->parameters.pause.priorities);
+		    device->interface, device->kernel_priorities,
+		    1u << fc->parameters.pause.priority);
 }
 
 static void use_external(struct flow_control *fc, struct line *report)
@@ -320,7 +306,7 @@ int flow_control_open(struct flow_control *fc, const struct flow_control_paramet
 void flow_control_stop(struct flow_control *fc)
 {
 	if (fc->mode == FLOW_CONTROL_HW)
-		hw_off(fc->parameters.port_id, fc->parameters.pause.priorities);
+		hw_off(&fc->parameters);
 }
 
 void flow_control_close(struct flow_control *fc)

@@ -26,15 +26,13 @@ static void add_own(_Atomic uint64_t *value, uint64_t n)
 	set(value, load(value) + n);
 }
 
-static void add_shared(_Atomic uint64_t *value, uint64_t n)
+static void add_shared(_Atomic uint64_t *value)
 {
-	atomic_fetch_add_explicit(value, n, memory_order_relaxed);
+	atomic_fetch_add_explicit(value, 1, memory_order_relaxed);
 }
 
 const char *pause_parameters_problem(const struct pause_parameters *parameters)
 {
-	if (parameters->priorities == 0)
-		return "no priority is flow-controlled: name one of 0 to 7";
 	if (parameters->high_water >= PAUSE_FULL)
 		return "the high-water mark must be below 100 %, or nothing is ever held";
 	if (parameters->low_water == 0)
@@ -78,99 +76,69 @@ uint64_t pause_share_scale(uint64_t capacity)
 	return (uint64_t)(((unsigned __int128)PAUSE_FULL << 32) / capacity);
 }
 
-static bool is_set(uint8_t priorities, unsigned i)
+// A frame that names the priority alone.
+static struct pfc_frame frame_of(const struct pause_parameters *p, uint16_t quanta)
 {
-	return priorities >> i & 1;
-}
+	struct pfc_frame frame = { .priorities = (uint8_t)(1u << p->priority) };
 
-enum due {
-	NOTHING,
-	XOFF,
-	XON,
-};
-
-static enum due what_is_due(const struct pause_parameters *p, const struct pause_sender *sender,
-			    uint32_t occupancy, uint64_t now)
-{
-	if (!sender->holding)
-		return occupancy > p->high_water ? XOFF : NOTHING;
-	if (occupancy < p->low_water)
-		return XON;
-	return now >= sender->renew_at ? XOFF : NOTHING;
+	frame.quanta[p->priority] = quanta;
+	return frame;
 }
 
 bool pause_state_due(const struct pause_state *state, uint64_t now, struct pfc_frame *frame)
 {
 	const struct pause_parameters *p = &state->parameters;
+	const struct pause_sender *sender = &state->sender;
 
-	*frame = (struct pfc_frame){ .priorities = 0 };
-	for (unsigned left = p->priorities; left != 0; left &= left - 1) {
-		unsigned i = (unsigned)__builtin_ctz(left);
-		const struct pause_sender *sender = &state->senders[i];
-		enum due due = what_is_due(p, sender, sender->occupancy, now);
-
-		if (due == NOTHING)
-			continue;
-		frame->priorities |= (uint8_t)(1u << i);
-		frame->quanta[i] = due == XOFF ? p->quanta : 0;
+	if (sender->holding && sender->occupancy < p->low_water) {
+		*frame = frame_of(p, 0);
+		return true;
 	}
-	return frame->priorities != 0;
+	if (sender->holding ? now < sender->renew_at : sender->occupancy <= p->high_water)
+		return false;
+	*frame = frame_of(p, p->quanta);
+	return true;
 }
 
 bool pause_state_release(const struct pause_state *state, struct pfc_frame *frame)
 {
-	*frame = (struct pfc_frame){ .priorities = 0 };
-	for (unsigned i = 0; i < PFC_PRIORITIES; i++)
-		if (state->senders[i].holding)
-			frame->priorities |= (uint8_t)(1u << i);
-	return frame->priorities != 0;
+	*frame = frame_of(&state->parameters, 0);
+	return state->sender.holding;
 }
 
 void pause_state_sent(struct pause_state *state, uint64_t now, const struct pfc_frame *frame)
 {
-	uint8_t priorities = frame->priorities & state->parameters.priorities;
+	struct pause_sender *sender = &state->sender;
+	struct pause_tallies *tallies = &state->tallies;
+	uint16_t quanta = frame->quanta[state->parameters.priority];
+	uint64_t ticks = quanta_to_ticks(state, quanta);
 
 	pause_state_account(state, now);
-	for (unsigned i = 0; i < PFC_PRIORITIES; i++) {
-		struct pause_sender *sender = &state->senders[i];
-		struct pause_tallies *tallies = &state->tallies[i];
-		uint64_t ticks = quanta_to_ticks(state, frame->quanta[i]);
-
-		if (!is_set(priorities, i))
-			continue;
-		if (frame->quanta[i] == 0) {
-			add_own(&tallies->xon_sent, 1);
-			sender->holding = false;
-			set(&sender->pausing_until, 0);
-			continue;
-		}
-		add_own(&tallies->xoff_sent, 1);
-		if (sender->holding && now >= load(&sender->pausing_until))
-			add_own(&tallies->lapsed, 1);
-		sender->holding = true;
-		sender->renew_at = now + ticks / 2;
-		set(&sender->pausing_until, now + ticks);
+	if (quanta == 0) {
+		add_own(&tallies->xon_sent, 1);
+		sender->holding = false;
+		set(&sender->pausing_until, 0);
+		return;
 	}
+	add_own(&tallies->xoff_sent, 1);
+	if (sender->holding && now >= load(&sender->pausing_until))
+		add_own(&tallies->lapsed, 1);
+	sender->holding = true;
+	sender->renew_at = now + ticks / 2;
+	set(&sender->pausing_until, now + ticks);
 }
 
 void pause_state_received(struct pause_state *state, uint64_t now, const struct pfc_frame *frame)
 {
-	uint8_t priorities = frame->priorities & state->parameters.priorities;
+	unsigned priority = state->parameters.priority;
+	uint16_t quanta = frame->quanta[priority];
 
-	if (frame->is_pause || priorities == 0) {
-		add_shared(&state->ignored, 1);
+	if (frame->is_pause || (frame->priorities >> priority & 1) == 0) {
+		add_shared(&state->ignored);
 		return;
 	}
-	for (unsigned i = 0; i < PFC_PRIORITIES; i++) {
-		struct pause_tallies *tallies = &state->tallies[i];
-		uint16_t quanta = frame->quanta[i];
-
-		if (!is_set(priorities, i))
-			continue;
-		add_shared(quanta != 0 ? &tallies->xoff_received : &tallies->xon_received, 1);
-		set(&state->paused_until[i],
-		    quanta != 0 ? now + quanta_to_ticks(state, quanta) : 0);
-	}
+	add_shared(quanta != 0 ? &state->tallies.xoff_received : &state->tallies.xon_received);
+	set(&state->paused_until[priority], quanta != 0 ? now + quanta_to_ticks(state, quanta) : 0);
 }
 
 // The part of the time from `since` to `now` that is before the deadline.
@@ -183,20 +151,15 @@ static uint64_t part_before(uint64_t deadline, uint64_t since, uint64_t now)
 
 void pause_state_account(struct pause_state *state, uint64_t now)
 {
+	struct pause_sender *sender = &state->sender;
 	uint64_t since = state->accounted_at;
 
 	if (now < since)
 		return;
-	for (unsigned left = state->parameters.priorities; left != 0; left &= left - 1) {
-		unsigned i = (unsigned)__builtin_ctz(left);
-		struct pause_sender *sender = &state->senders[i];
-		struct pause_tallies *tallies = &state->tallies[i];
-
-		add_own(&tallies->paused_ticks, part_before(sender->paused_until, since, now));
-		add_own(&tallies->pausing_ticks,
-			part_before(load(&sender->pausing_until), since, now));
-		sender->paused_until = load(&state->paused_until[i]);
-	}
+	add_own(&state->tallies.paused_ticks, part_before(sender->paused_until, since, now));
+	add_own(&state->tallies.pausing_ticks,
+		part_before(load(&sender->pausing_until), since, now));
+	sender->paused_until = load(&state->paused_until[state->parameters.priority]);
 	state->accounted_at = now;
 }
 
@@ -209,8 +172,11 @@ static uint64_t to_ns(const struct pause_state *state, uint64_t ticks)
 void pause_state_counters(const struct pause_state *state, unsigned priority,
 			  struct pause_counters *counters)
 {
-	const struct pause_tallies *tallies = &state->tallies[priority % PFC_PRIORITIES];
+	const struct pause_tallies *tallies = &state->tallies;
 
+	*counters = (struct pause_counters){ 0 };
+	if (priority != state->parameters.priority)
+		return;
 	*counters = (struct pause_counters){
 		.xoff_sent = load(&tallies->xoff_sent),
 		.xon_sent = load(&tallies->xon_sent),

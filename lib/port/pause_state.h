@@ -4,9 +4,9 @@
 // The state of priority-based flow control on one port. Pure: frames are structs, and the caller
 // passes the time in ticks.
 //
-// Sending, per priority: XOFF is due when the occupancy rises above high_water. It is due again
+// Sending: XOFF is due when the occupancy rises above high_water. It is due again
 // after each half of the pause time, until the occupancy falls below low_water; then XON is due.
-// Receiving, per priority: the state has a deadline until which the peer has paused this side.
+// Receiving: the state has a deadline until which the peer has paused this side.
 //
 // Threads: one lcore is the owner; it calls observe, due, sent, release and account. Any lcore may
 // call received and paused. Any thread may read the counters and set the rate.
@@ -23,7 +23,7 @@
 #define PAUSE_CACHE_LINE   64
 
 struct pause_parameters {
-	uint8_t priorities; // bit i: priority i is under flow control, in both directions
+	uint8_t priority;               // 0 to 7, under flow control in both directions
 	uint32_t high_water, low_water; // occupancies, 0 < low_water < high_water < PAUSE_FULL
 	uint16_t quanta;                // pause time, 2 to 65535
 	uint64_t bits_per_second;       // of the link; 0: not known, PAUSE_RATE_ASSUMED is used
@@ -37,8 +37,7 @@ struct pause_occupancy {
 	uint32_t pool;  // receive buffers in use
 };
 
-// Counters of one priority. A frame that names several priorities is counted for each of them.
-// Times are those at the owner's last pause_state_account().
+// Counters of one priority. Times are those at the owner's last pause_state_account().
 struct pause_counters {
 	uint64_t xoff_sent; // frames, including repeated ones
 	uint64_t xon_sent;
@@ -49,7 +48,7 @@ struct pause_counters {
 	uint64_t lapsed;     // pauses that ended before evb renewed them: the owner polled late
 };
 
-// The owner's state of one priority. Only pausing_until is read by other threads.
+// The owner's state. Only pausing_until is read by other threads.
 struct pause_sender {
 	uint32_t occupancy;             // the highest of the three, at the last observation
 	bool holding;                   // XOFF was sent, and XON was not
@@ -65,17 +64,17 @@ struct pause_tallies {
 };
 
 struct pause_state {
-	// Ticks: end of the pause that the peer requested; 0: none. All senders read it before each
-	// burst.
+	// Ticks: end of the pause that the peer requested; 0: none, and always so of priorities
+	// that are not under flow control. All senders read it before each burst.
 	_Atomic uint64_t paused_until[PFC_PRIORITIES] __attribute__((aligned(PAUSE_CACHE_LINE)));
 
-	struct pause_sender senders[PFC_PRIORITIES] __attribute__((aligned(PAUSE_CACHE_LINE)));
+	struct pause_sender sender __attribute__((aligned(PAUSE_CACHE_LINE)));
 	uint64_t accounted_at; // ticks
 	struct pause_parameters parameters;
 
 	_Atomic uint64_t quantum_ticks; // of 512 bit times at the link's rate, in 2^-32 ticks
 	_Atomic uint64_t ignored;       // received frames of a kind or for priorities not in use
-	struct pause_tallies tallies[PFC_PRIORITIES] __attribute__((aligned(PAUSE_CACHE_LINE)));
+	struct pause_tallies tallies __attribute__((aligned(PAUSE_CACHE_LINE)));
 };
 
 // NULL, or the error in the parameters, as text that follows the port's name in a message.
@@ -99,7 +98,8 @@ static inline uint32_t pause_share(uint64_t used, uint64_t scale)
 	return share < PAUSE_FULL ? (uint32_t)share : PAUSE_FULL;
 }
 
-// The owner reports how full the resources behind a priority (0 .. 7) are.
+// The owner reports how full the resources behind a priority are; one that is not under flow
+// control is ignored.
 static inline void pause_state_observe(struct pause_state *state, unsigned priority,
 				       const struct pause_occupancy *occupancy)
 {
@@ -109,15 +109,15 @@ static inline void pause_state_observe(struct pause_state *state, unsigned prior
 		highest = occupancy->links;
 	if (occupancy->pool > highest)
 		highest = occupancy->pool;
-	state->senders[priority % PFC_PRIORITIES].occupancy = highest;
+	if (priority == state->parameters.priority)
+		state->sender.occupancy = highest;
 }
 
 // The owner asks whether a frame is due now. If so, fills *frame except for the sender's MAC
-// address; one frame contains all priorities that are due. The state does not change: the frame
-// stays due until pause_state_sent().
+// address. The state does not change: the frame stays due until pause_state_sent().
 bool pause_state_due(const struct pause_state *state, uint64_t now, struct pfc_frame *frame);
 
-// The owner gets a frame with XON for all paused priorities. False if none is paused.
+// The owner gets a frame with XON. False if the peer is not paused.
 bool pause_state_release(const struct pause_state *state, struct pfc_frame *frame);
 
 // The owner reports that it sent the frame of pause_state_due() or pause_state_release().
@@ -138,8 +138,8 @@ static inline bool pause_state_paused(const struct pause_state *state, unsigned 
 // before evb renewed it. Any thread.
 static inline bool pause_state_holding(const struct pause_state *state, unsigned priority)
 {
-	return atomic_load_explicit(&state->senders[priority % PFC_PRIORITIES].pausing_until,
-				    memory_order_relaxed) != 0;
+	return priority == state->parameters.priority &&
+	       atomic_load_explicit(&state->sender.pausing_until, memory_order_relaxed) != 0;
 }
 
 // The owner calls it in each of its polls, after pause_state_received(). It adds the time since the

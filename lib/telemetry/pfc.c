@@ -100,7 +100,7 @@ static const void *view_priority(const struct appliance *appliance, unsigned ind
 	static _Thread_local struct priority_view view;
 	const struct flow_control *fc = &appliance->flow_controls[port_of(appliance, index)];
 
-	if (fc->mode == FLOW_CONTROL_SOFT && (fc->parameters.pause.priorities >> n & 1) == 0)
+	if (fc->mode == FLOW_CONTROL_SOFT && n != fc->parameters.pause.priority)
 		return NULL;
 	view = (struct priority_view){
 		.priority = n,

@@ -128,7 +128,7 @@ static struct bench *bench_open(enum flow_control_mode mode)
 		.port_id = bench->port.port.id,
 		.mode = mode,
 		.pause = {
-			.priorities = 8,
+			.priority = 3,
 			.high_water = HIGH,
 			.low_water = LOW,
 			.quanta = QUANTA,
@@ -394,10 +394,10 @@ static void auto__hw_before_all(void **state)
 
 	(void)state;
 	machine.hw_result = 0;
-	bench->parameters.pause.priorities = 0x28;
+	bench->parameters.pause.priority = 5;
 	start(bench);
 	assert_int_equal(bench->fc->mode, FLOW_CONTROL_HW);
-	assert_int_equal(machine.hw_on, 0x28);
+	assert_int_equal(machine.hw_on, 0x20);
 	assert_string_equal(bench->fc->report, "driver net_ring has the NIC do PFC");
 	// Nothing is left for software to do.
 	observe(bench, PAUSE_FULL);
@@ -408,14 +408,13 @@ static void auto__hw_before_all(void **state)
 	bench_close(bench);
 }
 
-static void auto__hw_for_all_priorities_or_none(void **state)
+static void auto__hw_of_the_priority_or_soft(void **state)
 {
 	struct bench *bench = bench_open(FLOW_CONTROL_AUTO);
 
 	(void)state;
 	machine.hw_result = 0;
-	machine.hw_refused = 5;
-	bench->parameters.pause.priorities = 0x28;
+	machine.hw_refused = 3;
 	start(bench);
 	assert_int_equal(bench->fc->mode, FLOW_CONTROL_SOFT);
 	assert_int_equal(machine.hw_on, 0);
@@ -551,7 +550,7 @@ int main(void)
 		cmocka_unit_test(soft__the_links_rate),
 		cmocka_unit_test(auto__soft_where_nobody_else_can),
 		cmocka_unit_test(auto__hw_before_all),
-		cmocka_unit_test(auto__hw_for_all_priorities_or_none),
+		cmocka_unit_test(auto__hw_of_the_priority_or_soft),
 		cmocka_unit_test(auto__external_where_the_kernel_does_it),
 		cmocka_unit_test(auto__not_external_for_other_priorities),
 		cmocka_unit_test(external__the_drivers_counters),

@@ -355,7 +355,7 @@ static void open_flow(struct flow_bench *bench)
 		.tx_queue = 1,
 		.mode = FLOW_CONTROL_SOFT,
 		.pause = {
-			.priorities = 1u << 3,
+			.priority = 3,
 			.high_water = PAUSE_FULL / 10 * 8,
 			.low_water = PAUSE_FULL / 10 * 6,
 			.quanta = 65535,
