@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_line.h"
 #include "base/quote.h"
 #include "config/reader.h"
 
@@ -17,9 +18,9 @@
 
 _Static_assert(FABRIC_GRAPH_ERROR == CONFIG_ERROR_SIZE, "");
 
-int graph_fail(const struct graph_draft *draft, unsigned line, const char *format, ...)
+int fabric_file_fail(char *error, const char *path, unsigned line, const char *format, ...)
 {
-	char what[256], place[16] = "";
+	char what[300], place[16] = "";
 	va_list arguments;
 
 	va_start(arguments, format);
@@ -27,8 +28,7 @@ int graph_fail(const struct graph_draft *draft, unsigned line, const char *forma
 	va_end(arguments);
 	if (line > 0)
 		snprintf(place, sizeof(place), "%u:", line);
-	snprintf(draft->error, FABRIC_GRAPH_ERROR, "%.200s:%s %s", draft->path, place, what);
-	return -1;
+	return error_line(error, FABRIC_GRAPH_ERROR, "%.200s:%s %s", path, place, what);
 }
 
 // --- nodes and links ---

@@ -38,6 +38,11 @@ struct fabric_graph {
 	struct fabric_graph_ports *ports; // of the links of the topology
 };
 
+// For the files of this folder: writes "FILE:LINE: TEXT" into error[FABRIC_GRAPH_ERROR] and returns
+// -1. line 0: without a line.
+__attribute__((format(printf, 4, 5))) int fabric_file_fail(char *error, const char *path,
+							   unsigned line, const char *format, ...);
+
 // Reads the text of a file, which messages call `name`; `links` holds for links without a rate or a
 // delay. Returns 0, or -1 with one line in error[FABRIC_GRAPH_ERROR]: "NAME:LINE: what is wrong".
 // Free the graph in both cases.

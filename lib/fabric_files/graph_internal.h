@@ -38,9 +38,8 @@ struct graph_draft {
 	void *index; // tree of keys (tsearch())
 };
 
-// Writes "FILE:LINE: TEXT" and returns -1. line 0: without a line.
-__attribute__((format(printf, 3, 4))) int graph_fail(const struct graph_draft *draft, unsigned line,
-						     const char *format, ...);
+#define graph_fail(draft, line, ...) \
+	fabric_file_fail((draft)->error, (draft)->path, line, __VA_ARGS__)
 
 // The number of the node with this key; FABRIC_GRAPH_NONE: there is none.
 uint32_t graph_draft_find(const struct graph_draft *draft, const char *key);

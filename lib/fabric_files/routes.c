@@ -3,7 +3,6 @@
 #include "fabric_files/routes.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,20 +35,8 @@ struct routes {
 	uint32_t at;    // the present switch
 };
 
-__attribute__((format(printf, 2, 3))) static int fail(const struct routes *routes,
-						      const char *format, ...)
-{
-	char what[300], place[16] = "";
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(what, sizeof(what), format, arguments);
-	va_end(arguments);
-	if (routes->line > 0)
-		snprintf(place, sizeof(place), "%u:", routes->line);
-	snprintf(routes->error, FABRIC_GRAPH_ERROR, "%.180s:%s %s", routes->path, place, what);
-	return -1;
-}
+#define fail(routes, ...) \
+	fabric_file_fail((routes)->error, (routes)->path, (routes)->line, __VA_ARGS__)
 
 // --- names ---
 
