@@ -4,12 +4,7 @@
 // The settings of the kernel's network interfaces that ports use.
 #include "host/stages.h"
 
-#include <string.h>
-
-static bool is_af_xdp(const struct check *check, unsigned port)
-{
-	return strcmp(check->plan->ports[port].profile.driver, "net_af_xdp") == 0;
-}
+#include "port/af_xdp.h"
 
 void interfaces_judge_link(struct check *check, unsigned index, const struct host_link *link)
 {
@@ -45,7 +40,7 @@ void interfaces_judge_mtu(struct check *check, unsigned index, const struct host
 			   port->name, port->mtu, port->device, link->mtu, port->device, port->mtu,
 			   index, link->mtu);
 		report_change(check->report, HOST_CHANGE_MTU, port->device, "%u", port->mtu);
-	} else if (is_af_xdp(check, index) && link->mtu > most) {
+	} else if (af_xdp_is_driver(&check->plan->ports[index].profile) && link->mtu > most) {
 		report_add(check->report, HOST_WARN,
 			   "port %s: the MTU of interface %s is %u; above %u its driver may "
 			   "refuse XDP, and longer packets are lost" REMEDY
@@ -97,7 +92,7 @@ void interfaces_judge_queues(struct check *check, unsigned index, const struct h
 	const struct port_settings *port = &check->plan->config->ports[index];
 	unsigned before = check->report->n_findings;
 
-	if (is_af_xdp(check, index))
+	if (af_xdp_is_driver(&check->plan->ports[index].profile))
 		judge_channels(check, link, index);
 	if (link->has_rings && link->rx_ring < link->most_rx_ring) {
 		report_add(check->report, HOST_WARN,

@@ -181,6 +181,12 @@ void port_pci_device(const struct profile *profile, const struct port_settings *
 	drop_last_comma(text, size, used);
 }
 
+static bool is_kernel_interface(const struct port *port)
+{
+	return strcmp(port->profile->driver, "net_af_packet") == 0 ||
+	       af_xdp_is_driver(port->profile);
+}
+
 // Checks the most frequent causes of a driver's failure, for which DPDK would only report
 // "Operation not permitted".
 static int check_device(const struct port *port, char *error)
@@ -190,8 +196,7 @@ static int check_device(const struct port *port, char *error)
 
 	if (profile_check_device(port->profile, port->config, cause) != 0)
 		return port_error(error, port, "device: %s", cause);
-	if ((strcmp(driver, "net_af_packet") == 0 || af_xdp_is_driver(port->profile)) &&
-	    if_nametoindex(device) == 0)
+	if (is_kernel_interface(port) && if_nametoindex(device) == 0)
 		return port_error(error, port,
 				  "there is no network interface \"%s\" here: `ip link` lists them "
 				  "(a container or namespace sees only its own)",
@@ -336,12 +341,6 @@ static void wait_for_link(const struct port *port)
 		rte_delay_us_sleep(LINK_POLL_MS * 1000);
 		waited_ms += LINK_POLL_MS;
 	}
-}
-
-static bool is_kernel_interface(const struct port *port)
-{
-	return strcmp(port->profile->driver, "net_af_packet") == 0 ||
-	       af_xdp_is_driver(port->profile);
 }
 
 static int start(struct port *port, char *error)
