@@ -222,11 +222,11 @@ static const struct config_key fabric_keys[] = {
 	{ .name = "burst", WHOLE(SIZE), RANGE(0, SIM_MAX_BURST), FIELD(config_fabric, burst),
 	  .standard = "0",
 	  .help = "Token bucket of a switch port: what it may send at once." },
-	{ .name = "pfc", NESTED(pfc), .offset = offsetof(struct config_fabric, pfc),
+	{ .name = "pfc", NESTED(pfc), FIELD(config_fabric, pfc),
 	  .help = "Thresholds of switches with flow_control pfc." },
-	{ .name = "ecn", NESTED(ecn), .offset = offsetof(struct config_fabric, ecn),
+	{ .name = "ecn", NESTED(ecn), FIELD(config_fabric, ecn),
 	  .help = "ECN marks, reaction by DCQCN." },
-	{ .name = "host_costs", NESTED(costs), .offset = offsetof(struct config_fabric, host_costs),
+	{ .name = "host_costs", NESTED(costs), FIELD(config_fabric, host_costs),
 	  .help = "traffic system: CPU time of a node." },
 	{ .name = "frame", WHOLE(SIZE), RANGE(64, SIM_MAX_PACKET_BYTES),
 	  FIELD(config_fabric, frame), .standard = "4KiB",
@@ -246,7 +246,7 @@ static const struct config_key fabric_keys[] = {
 	{ .name = "faults", LIST(fault_object), ELEMENTS(config_fabric, faults),
 	  RANGE(0, CONFIG_MAX_FAULTS),
 	  .help = "What fails, and when." },
-	{ .name = "traffic", NESTED(traffic_object), .offset = offsetof(struct config_fabric, traffic),
+	{ .name = "traffic", NESTED(traffic_object), FIELD(config_fabric, traffic),
 	  .help = "What the hosts send." },
 };
 OBJECT(config_fabric_object, fabric_keys);

@@ -214,7 +214,7 @@ static const struct config_key results_keys[] = {
 	{ .name = "udp_port", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_results, udp_port),
 	  .standard = "23500",
 	  .help = "udp: destination port." },
-	{ .name = "ring", NESTED(results_ring), .offset = offsetof(struct config_results, ring),
+	{ .name = "ring", NESTED(results_ring), FIELD(config_results, ring),
 	  .help = "ring: an event ring of blocks of decisions, with directory, mode and "
 		  "unix_group of `event_ring`." },
 	{ .name = "window", WHOLE(COUNT), RANGE(64, 16777216), .power_of_two = true,
