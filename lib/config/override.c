@@ -3,11 +3,11 @@
 //
 // Overrides: "path=value" applied to the JSON tree.
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_line.h"
 #include "config/internal.h"
 
 #define MAX_STEPS 8 // more than the path of any key has
@@ -26,19 +26,9 @@ struct override {
 	unsigned n_steps;
 };
 
-__attribute__((format(printf, 2, 3))) static int fail(const struct override *override,
-						      const char *format, ...)
-{
-	char what[256];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(what, sizeof(what), format, arguments);
-	va_end(arguments);
-	snprintf(override->reader->error, CONFIG_ERROR_SIZE, "--set %s: %s",
-		 quote_bare(override->text).text, what);
-	return -1;
-}
+#define fail(override, format, ...)                                                   \
+	error_line((override)->reader->error, CONFIG_ERROR_SIZE, "--set %s: " format, \
+		   quote_bare((override)->text).text, ##__VA_ARGS__)
 
 // The text of the path's first n_steps steps, for messages.
 static struct quoted prefix(const struct override *override, unsigned n_steps)

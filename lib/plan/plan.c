@@ -2,7 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include "plan/plan.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "builder/assembly.h"
@@ -21,17 +20,6 @@
 #define BUNDLES     1024u         // packets of small blocks; without a free one, blocks leave alone
 #define MOST_BYTES  (1ULL << 46)  // more than any machine has
 #define ROLE_BYTES  (256u * 1024) // upper limit of a role's own state in DPDK's memory
-
-int plan_fail(char *error, const struct plan *plan, const char *format, ...)
-{
-	va_list list;
-	int n = snprintf(error, PLAN_ERROR_SIZE, "%s: ", plan->config->path);
-
-	va_start(list, format);
-	vsnprintf(error + n, PLAN_ERROR_SIZE - (size_t)n, format, list);
-	va_end(list);
-	return -1;
-}
 
 unsigned plan_find_role(const struct plan *plan, const char *name)
 {

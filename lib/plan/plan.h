@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/error_line.h"
 #include "config/config.h"
 #include "pipeline/role.h"
 #include "port/profile.h"
@@ -147,8 +148,8 @@ int plan_place(struct plan *plan, char *error);
 
 // Writes one line, which begins with the configuration's path, to error[PLAN_ERROR_SIZE]; returns
 // -1.
-int plan_fail(char *error, const struct plan *plan, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define plan_fail(error, plan, format, ...) \
+	error_line(error, PLAN_ERROR_SIZE, "%s: " format, (plan)->config->path, ##__VA_ARGS__)
 
 // plan_make() calls it when the ports are planned: plans the ordinary memory.
 void plan_ordinary(struct plan *plan);

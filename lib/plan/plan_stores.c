@@ -5,7 +5,6 @@
 #include "plan/plan.h"
 
 #include <math.h>
-#include <stdarg.h>
 
 #include <rte_common.h>
 
@@ -35,19 +34,9 @@ struct maker {
 	char *error;
 };
 
-static int fail(const struct maker *m, const char *key, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int fail(const struct maker *m, const char *key, const char *format, ...)
-{
-	int n = snprintf(m->error, PLAN_ERROR_SIZE, "generators[%u].%s: ", m->index, key);
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(m->error + n, PLAN_ERROR_SIZE - (size_t)n, format, list);
-	va_end(list);
-	return -1;
-}
+#define fail(m, key, format, ...)                                                              \
+	error_line((m)->error, PLAN_ERROR_SIZE, "generators[%u].%s: " format, (m)->index, key, \
+		   ##__VA_ARGS__)
 
 static struct capacity capacity_of(const struct maker *m, uint64_t block)
 {

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <net/if.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,17 +24,6 @@
 #define BITS_PER_MEG   UINT64_C(1000000)
 #define ETHERNET_EXTRA (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
 #define DEFAULT_MTU    RTE_ETHER_MTU
-
-int port_error(char *error, const struct port *port, const char *format, ...)
-{
-	va_list list;
-	int n = snprintf(error, PORT_ERROR_SIZE, "port %s: ", port->config->name);
-
-	va_start(list, format);
-	vsnprintf(error + n, PORT_ERROR_SIZE - (size_t)n, format, list);
-	va_end(list);
-	return -1;
-}
 
 uint32_t port_buffer_size(const struct profile *profile, uint32_t mtu)
 {

@@ -12,6 +12,7 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
+#include "base/error_line.h"
 #include "port/driver_sockets.h"
 #include "port/profile.h"
 #include "port/vlan.h"
@@ -73,8 +74,8 @@ void port_pci_device(const struct profile *profile, const struct port_settings *
 		     size_t size);
 
 // Writes "port NAME: ", and the text, into error[PORT_ERROR_SIZE]. Returns -1.
-int port_error(char *error, const struct port *port, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define port_error(error, port, format, ...) \
+	error_line(error, PORT_ERROR_SIZE, "port %s: " format, (port)->config->name, ##__VA_ARGS__)
 
 // Creates, configures and starts the port, and waits for its link, at most link_timeout_ns. Returns
 // 0, or -1 with one line in error[PORT_ERROR_SIZE].

@@ -9,12 +9,13 @@
 
 #include <cjson/cJSON.h>
 
+#include "base/error_line.h"
+
 #define PROFILE_MAX_FILE 65536
 
 static int fail(char *error, const char *name, const char *what, const char *detail)
 {
-	snprintf(error, PROFILE_ERROR_SIZE, "profile %s: %s%s", name, what, detail);
-	return -1;
+	return error_line(error, PROFILE_ERROR_SIZE, "profile %s: %s%s", name, what, detail);
 }
 
 static void read_text(char *text, size_t size, const cJSON *root, const char *key)
@@ -181,20 +182,17 @@ bool profile_is_pci(const struct profile *profile, const struct port_settings *p
 int profile_check_device(const struct profile *profile, const struct port_settings *port,
 			 char *error)
 {
-	if (profile->is_pci && !profile_is_pci(profile, port)) {
-		snprintf(error, PROFILE_ERROR_SIZE,
-			 "profile %s needs the PCI address of a card, such as 0000:3b:00.0, "
-			 "\"%s\" is none: `dpdk-devbind.py --status` lists them",
-			 profile->name, port->device);
-		return -1;
-	}
+	if (profile->is_pci && !profile_is_pci(profile, port))
+		return error_line(
+		    error, PROFILE_ERROR_SIZE,
+		    "profile %s needs the PCI address of a card, such as 0000:3b:00.0, \"%s\" is "
+		    "none: `dpdk-devbind.py --status` lists them",
+		    profile->name, port->device);
 	// The driver of tap devices names them itself.
 	if (profile->device_argument[0] != '\0' && port->device[0] == '\0' &&
-	    strcmp(profile->driver, "net_tap") != 0) {
-		snprintf(error, PROFILE_ERROR_SIZE, "profile %s needs a device (its %s)",
-			 profile->name, profile->device_argument);
-		return -1;
-	}
+	    strcmp(profile->driver, "net_tap") != 0)
+		return error_line(error, PROFILE_ERROR_SIZE, "profile %s needs a device (its %s)",
+				  profile->name, profile->device_argument);
 	return 0;
 }
 

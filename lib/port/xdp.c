@@ -17,6 +17,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/error_line.h"
 #include "port/driver_sockets.h"
 #include "port/interface.h"
 #include "port/xdp_telemetry.h"
@@ -29,23 +30,11 @@
 
 #define PROGRAM_NAME "evb_steer"
 #define MAP_NAME     "xsks_map" // the name that DPDK's driver requires
+#define fail(xdp, error, format, ...) \
+	error_line(error, XDP_ERROR_SIZE, "interface %s: " format, (xdp)->interface, ##__VA_ARGS__)
 #define REFUSED                                                                       \
 	"the kernel refused the BPF program (%s): it needs CAP_BPF, CAP_PERFMON and " \
 	"CAP_NET_ADMIN, and Linux 5.18"
-
-static int fail(const struct xdp *xdp, char *error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int fail(const struct xdp *xdp, char *error, const char *format, ...)
-{
-	va_list list;
-	int n = snprintf(error, XDP_ERROR_SIZE, "interface %s: ", xdp->interface);
-
-	va_start(list, format);
-	vsnprintf(error + n, XDP_ERROR_SIZE - (size_t)n, format, list);
-	va_end(list);
-	return -1;
-}
 
 // Replaces libbpf's function that prints errors on the standard error output.
 static int say_nothing(enum libbpf_print_level level, const char *format, va_list list)
@@ -119,10 +108,8 @@ int xdp_prepare(struct xdp **out, const char *port, const char *interface, char 
 	struct xdp *xdp = calloc(1, sizeof(*xdp));
 
 	*out = xdp;
-	if (xdp == NULL) {
-		snprintf(error, XDP_ERROR_SIZE, "out of memory");
-		return -1;
-	}
+	if (xdp == NULL)
+		return error_line(error, XDP_ERROR_SIZE, "out of memory");
 	snprintf(xdp->port, sizeof(xdp->port), "%s", port);
 	snprintf(xdp->interface, sizeof(xdp->interface), "%s", interface);
 	xdp->object_file = xdp->driver_map = -1;
