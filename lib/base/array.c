@@ -10,7 +10,7 @@
 bool array_reserve(void *array, size_t *room, size_t n, size_t size)
 {
 	size_t wanted = *room > 0 ? *room : LEAST;
-	void *items;
+	void *items, *moved;
 
 	while (wanted < n)
 		wanted *= 2;
@@ -18,10 +18,10 @@ bool array_reserve(void *array, size_t *room, size_t n, size_t size)
 		return true;
 	// The pointer is of the caller's type.
 	memcpy(&items, array, sizeof(items));
-	items = realloc(items, wanted * size);
-	if (items == NULL)
+	moved = realloc(items, wanted * size);
+	if (moved == NULL)
 		return false;
-	memcpy(array, &items, sizeof(items));
+	memcpy(array, &moved, sizeof(moved));
 	*room = wanted;
 	return true;
 }

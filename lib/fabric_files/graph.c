@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error_line.h"
 #include "base/quote.h"
 #include "config/reader.h"
@@ -50,22 +51,6 @@ uint32_t graph_draft_find(const struct graph_draft *draft, const char *key)
 	return found != NULL ? ((const struct key *)*found)->node : NONE;
 }
 
-// Makes room for one more element.
-static bool reserve(void **array, uint32_t n, uint32_t *room, size_t size)
-{
-	const uint32_t longer = n + n / 2 + 64;
-	void *moved;
-
-	if (n < *room)
-		return true;
-	moved = realloc(*array, longer * size);
-	if (moved == NULL)
-		return false;
-	*array = moved;
-	*room = longer;
-	return true;
-}
-
 uint32_t graph_draft_add_node(struct graph_draft *draft, const char *key, unsigned line)
 {
 	struct key *entry = calloc(1, sizeof(*entry));
@@ -77,8 +62,8 @@ uint32_t graph_draft_add_node(struct graph_draft *draft, const char *key, unsign
 		return NONE;
 	}
 	if (entry == NULL ||
-	    !reserve((void **)&draft->nodes, draft->n_nodes, &draft->nodes_room,
-		     sizeof(*draft->nodes)) ||
+	    !array_reserve(&draft->nodes, &draft->nodes_room, draft->n_nodes + 1,
+			   sizeof(*draft->nodes)) ||
 	    (snprintf(entry->text, sizeof(entry->text), "%s", key) >= 0 &&
 	     tsearch(entry, &draft->index, compare_keys) == NULL)) {
 		graph_fail(draft, line, "out of memory");
@@ -93,8 +78,8 @@ uint32_t graph_draft_add_node(struct graph_draft *draft, const char *key, unsign
 
 int graph_draft_add_link(struct graph_draft *draft, const struct graph_link *link)
 {
-	if (!reserve((void **)&draft->links, draft->n_links, &draft->links_room,
-		     sizeof(*draft->links)))
+	if (!array_reserve(&draft->links, &draft->links_room, draft->n_links + 1,
+			   sizeof(*draft->links)))
 		return graph_fail(draft, link->line, "out of memory");
 	draft->links[draft->n_links++] = *link;
 	return 0;

@@ -32,9 +32,11 @@ struct graph_draft {
 	const char *path;
 	char *error; // FABRIC_GRAPH_ERROR
 	struct graph_node *nodes;
-	uint32_t n_nodes, nodes_room;
+	uint32_t n_nodes;
+	size_t nodes_room;
 	struct graph_link *links;
-	uint32_t n_links, links_room;
+	uint32_t n_links;
+	size_t links_room;
 	void *index; // tree of keys (tsearch())
 };
 
