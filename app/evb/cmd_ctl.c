@@ -252,14 +252,18 @@ static void print_status(const cJSON *response)
 // Adds what the command is about. The nodes have other working directories.
 static bool add_about(cJSON *request, const char *key, const char *about)
 {
-	bool is_relative = strcmp(key, "file") == 0 && about[0] != '/';
-	char directory[EVB_PATH_SIZE] = "", path[2 * EVB_PATH_SIZE];
+	char *directory, *path;
+	bool is_added = false;
 
-	if (is_relative && getcwd(directory, sizeof(directory)) == NULL)
-		return false;
-	snprintf(path, sizeof(path), "%s%s%.*s", directory, is_relative ? "/" : "", EVB_PATH_SIZE,
-		 about);
-	return cJSON_AddStringToObject(request, key, path) != NULL;
+	if (strcmp(key, "file") != 0 || about[0] == '/')
+		return cJSON_AddStringToObject(request, key, about) != NULL;
+	directory = getcwd(NULL, 0);
+	if (directory != NULL && asprintf(&path, "%s/%s", directory, about) >= 0) {
+		is_added = cJSON_AddStringToObject(request, key, path) != NULL;
+		free(path);
+	}
+	free(directory);
+	return is_added;
 }
 
 static cJSON *make_request(const struct arguments *arguments)

@@ -75,6 +75,7 @@ def check_wrong_files(changed, configuration):
     changed.refuse(changed.write(with_generators(configuration, seed=9), hidden=True),
                    "cannot be opened: No such file or directory")
     changed.refuse(changed.work.path("missing.json"), "cannot be opened")
+    changed.refuse(changed.work.path("x" * 300), "has more than 255 characters")
 
 
 def check_stranger(system, node):
