@@ -2,6 +2,8 @@
 // Copyright (c) 2026, the evb authors
 #include "config/config.h"
 
+#include "pacing/phase_gate.h"
+
 struct cluster_parameters config_cluster_parameters(const struct config *config)
 {
 	return (struct cluster_parameters){
@@ -58,7 +60,8 @@ struct shift_windows_parameters config_shift_windows(const struct config *config
 	};
 }
 
-struct phase_gate_parameters config_phase_barrier(const struct config *config)
+// The barrier of the phases. Distance 0: none.
+static struct phase_gate_parameters phase_barrier(const struct config *config)
 {
 	const struct config_event_manager *manager = &config->event_manager;
 
@@ -66,6 +69,30 @@ struct phase_gate_parameters config_phase_barrier(const struct config *config)
 		.distance = manager->sched.phase_barrier,
 		.longest_wait_ns = phase_gate_longest_wait(manager->heartbeat_timeout_ns,
 							   config->events.deadline_ns),
+	};
+}
+
+struct readout_logic_parameters config_readout_logic(const struct config *config,
+						     const struct config_generator *generator)
+{
+	const struct config_event_manager *manager = &config->event_manager;
+	const struct cluster_system *system = &config->cluster;
+
+	return (struct readout_logic_parameters){
+		.n_builders = system->n_builders,
+		.n_nodes = system->n_nodes,
+		.rank = cluster_readouts_below(system, system->self),
+		.n_senders = cluster_readouts_below(system, system->n_nodes),
+		.is_static = manager->sched.mode == SCHED_STATIC,
+		.source_buffer = manager->source_buffer,
+		.is_random = manager->sched.shaping == SCHED_RANDOM_ORDER,
+		.seed = manager->sched.seed,
+		.barrier = phase_barrier(config),
+		.windows = config_shift_windows(config),
+		.pace = config_readout_pace(config),
+		.events = generator->events,
+		.rate = generator->rate,
+		.spill = config_production(generator),
 	};
 }
 

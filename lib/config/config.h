@@ -27,12 +27,12 @@
 #include "base/production.h"
 #include "cluster/manager.h"
 #include "config/fabric.h"
-#include "pacing/phase_gate.h"
 #include "pacing/readout_pace.h"
 #include "pacing/shift_windows.h"
 #include "packet/event_rules.h"
 #include "packet/source_from.h"
 #include "port/settings.h"
+#include "readout/readout_logic.h"
 #include "record/file_name.h"
 #include "roce/settings.h"
 #include "sched/sched.h"
@@ -464,8 +464,10 @@ struct readout_pace_parameters config_readout_pace(const struct config *config);
 // Of a timed shift, otherwise send_ns is 0; the caller sets the rank and the ticks.
 struct shift_windows_parameters config_shift_windows(const struct config *config);
 
-// The barrier of the phases; the caller sets the ticks. Distance 0: none.
-struct phase_gate_parameters config_phase_barrier(const struct config *config);
+// Of the readout of a generator. The caller sets what does not follow from the configuration:
+// store, pace.n_sources, pace.mtu, segment_size, overhead, ticks_per_second, output and context.
+struct readout_logic_parameters config_readout_logic(const struct config *config,
+						     const struct config_generator *generator);
 
 // Mode pull: the nodes that send to the builders of one node at one time, at most. 0: not limited.
 unsigned config_senders_at_once(const struct config *config);

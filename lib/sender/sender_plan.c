@@ -72,28 +72,12 @@ static struct ring_store_parameters ring_of(const struct config *config)
 
 static struct readout_logic_parameters readout_of(const struct config *config)
 {
-	const struct config_event_manager *manager = &config->event_manager;
-	const struct cluster_system *system = &config->cluster;
-	const struct config_generator *generator = &config->generators[0];
-	struct readout_pace_parameters pace = config_readout_pace(config);
+	struct readout_logic_parameters readout =
+	    config_readout_logic(config, &config->generators[0]);
 
-	pace.n_sources = pace.node_sources;
-	pace.sleep_ns = SLEEP_NS;
-	return (struct readout_logic_parameters){
-		.n_builders = system->n_builders,
-		.n_nodes = system->n_nodes,
-		.rank = cluster_readouts_below(system, system->self),
-		.n_senders = cluster_readouts_below(system, system->n_nodes),
-		.is_static = manager->sched.mode == SCHED_STATIC,
-		.source_buffer = manager->source_buffer,
-		.is_random = manager->sched.shaping == SCHED_RANDOM_ORDER,
-		.seed = manager->sched.seed,
-		.barrier = config_phase_barrier(config),
-		.windows = config_shift_windows(config),
-		.pace = pace,
-		.events = generator->events,
-		.rate = generator->rate,
-	};
+	readout.pace.n_sources = readout.pace.node_sources;
+	readout.pace.sleep_ns = SLEEP_NS;
+	return readout;
 }
 
 static void list_builders(struct sender_plan *plan)

@@ -406,11 +406,11 @@ static uint64_t longest_wait(const char *deadline, const char *timeout)
 {
 	struct config *config =
 	    load_node("b", ALL("event_manager.phase_barrier=3", deadline, timeout));
-	const struct phase_gate_parameters barrier = config_phase_barrier(config);
+	struct readout_logic_parameters logic = config_readout_logic(config, config->generators);
 
 	config_free(config);
-	assert_int_equal(barrier.distance, 3);
-	return barrier.longest_wait_ns;
+	assert_int_equal(logic.barrier.distance, 3);
+	return logic.barrier.longest_wait_ns;
 }
 
 static void event_manager__opens_the_phase_barrier_before_the_deadline(void **state)
