@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "sim/fabric_internal.h"
 
@@ -246,15 +247,29 @@ static bool allocate_options(struct sim_fabric *fabric)
 	       (!is_retry || fabric->retries != NULL) && (!has_law || fabric->delivered != NULL);
 }
 
-// Allocates the memory of the fabric. That for packets is used only for packets that exist.
+// Memory for packets, of which the kernel provides the pages of packets that exist. The C library may
+// be told to fill all that it allocates. NULL: no memory.
+static struct sim_packet *map_packets(size_t size)
+{
+	void *packets = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return packets != MAP_FAILED ? packets : NULL;
+}
+
+static size_t packets_size(const struct sim_fabric *fabric)
+{
+	return (size_t)fabric->parameters.max_packets * sizeof(*fabric->packets);
+}
+
+// Allocates the memory of the fabric.
 static bool allocate_all(struct sim_fabric *fabric, const struct sim_topology *topology,
 			 char *error)
 {
 	const uint32_t n_nodes = fabric->n_hosts + fabric->n_switches;
 	const size_t n_places = (size_t)fabric->n_ports * fabric->parameters.n_priorities;
 
-	fabric->packets = aligned_alloc(SIM_CACHE_LINE, (size_t)fabric->parameters.max_packets *
-							    sizeof(*fabric->packets));
+	fabric->packets = map_packets(packets_size(fabric));
 	fabric->first_port = allocate(fabric, n_nodes + 1, sizeof(*fabric->first_port));
 	fabric->link_ports = allocate(fabric, topology->n_links, sizeof(*fabric->link_ports));
 	fabric->ports = allocate(fabric, fabric->n_ports, sizeof(*fabric->ports));
@@ -343,7 +358,8 @@ void sim_fabric_destroy(struct sim_fabric *fabric)
 		return;
 	sim_crossbars_destroy(fabric);
 	sim_routes_free(&fabric->routes);
-	free(fabric->packets);
+	if (fabric->packets != NULL)
+		(void)munmap(fabric->packets, packets_size(fabric));
 	free(fabric->first_port);
 	free(fabric->link_ports);
 	free(fabric->delivered);

@@ -223,11 +223,11 @@ static void cpu_time_of_control__limits_the_manager(void **state)
 	struct bench_options options = {
 		.n_readouts = 8, .n_builders = 8, .fragment = 100, .packing = 10
 	};
-	const double free_rate = measure(&options, 50 * MS, 200 * MS).complete;
+	const double free_rate = measure(&options, 10 * MS, 40 * MS).complete;
 
 	(void)state;
 	options.costs = (struct sim_costs){ .control = 100000 };
-	assert_true(measure(&options, 50 * MS, 200 * MS).complete < 0.7 * free_rate);
+	assert_true(measure(&options, 10 * MS, 40 * MS).complete < 0.7 * free_rate);
 }
 
 // --- sleep ---
