@@ -194,4 +194,3 @@ void roce_report_waiting(struct appliance *appliance);
 // that were not sent.
 void roce_report_unsent(struct appliance *appliance);
 void roce_ports_free(struct appliance *appliance); // to be called before the ports are closed
-void roce_pools_free(struct appliance *appliance); // to be called after the ports are closed

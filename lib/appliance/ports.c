@@ -167,8 +167,10 @@ void ports_close(struct appliance *appliance)
 	for (unsigned i = 0; i < appliance->n_ports; i++)
 		if (appliance_flow_control(appliance, i) != NULL)
 			flow_control_stop(&appliance->flow_controls[i]);
-	for (unsigned i = appliance->n_ports; i-- > 0;)
+	for (unsigned i = appliance->n_ports; i-- > 0;) {
+		appliance->ports[i].pool = NULL; // see appliance_stop()
 		port_close(&appliance->ports[i]);
+	}
 	for (unsigned i = 0; i < appliance->n_ports; i++)
 		if (appliance_flow_control(appliance, i) != NULL)
 			flow_control_close(&appliance->flow_controls[i]);

@@ -332,9 +332,3 @@ void roce_ports_free(struct appliance *appliance)
 	for (unsigned i = 0; i < appliance->config->n_ports; i++)
 		link_destroy(appliance->roce_responses[i]);
 }
-
-void roce_pools_free(struct appliance *appliance)
-{
-	for (unsigned i = 0; i < appliance->config->n_ports; i++)
-		rte_mempool_free(appliance->roce_pools[i]);
-}

@@ -485,14 +485,10 @@ void appliance_stop(struct appliance *appliance)
 	for (unsigned i = appliance->config->n_builders; i-- > 0;)
 		evring_destroy(appliance->rings[i]);
 	cluster_common_free(appliance);
-	// Ports return their last mbufs to the pools of generators, so these pools are freed later.
+	// The pools of mbufs stay, because the process ends: before DPDK frees memory, it writes zeros to
+	// all of it.
 	ports_close(appliance);
-	roce_pools_free(appliance);
-	rte_mempool_free(appliance->control_pool);
 	for (unsigned i = appliance->config->n_generators; i-- > 0;) {
-		rte_mempool_free(appliance->generator_pools[i][0]);
-		rte_mempool_free(appliance->generator_pools[i][1]);
-		rte_mempool_free(appliance->generator_pools[i][2]);
 		block_store_destroy(appliance->stores[i]);
 		source_set_free(appliance->sets[i]);
 	}
