@@ -485,8 +485,8 @@ void appliance_stop(struct appliance *appliance)
 	for (unsigned i = appliance->config->n_builders; i-- > 0;)
 		evring_destroy(appliance->rings[i]);
 	cluster_common_free(appliance);
-	// The pools of mbufs stay, because the process ends: before DPDK frees memory, it writes zeros to
-	// all of it.
+	// The pools of mbufs stay, because the process ends: before DPDK frees memory, it writes
+	// zeros to all of it.
 	ports_close(appliance);
 	for (unsigned i = appliance->config->n_generators; i-- > 0;) {
 		block_store_destroy(appliance->stores[i]);

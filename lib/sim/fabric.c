@@ -247,8 +247,8 @@ static bool allocate_options(struct sim_fabric *fabric)
 	       (!is_retry || fabric->retries != NULL) && (!has_law || fabric->delivered != NULL);
 }
 
-// Memory for packets, of which the kernel provides the pages of packets that exist. The C library may
-// be told to fill all that it allocates. NULL: no memory.
+// Memory for packets, of which the kernel provides the pages of packets that exist. The C library
+// may be told to fill all that it allocates. NULL: no memory.
 static struct sim_packet *map_packets(size_t size)
 {
 	void *packets = mmap(NULL, size, PROT_READ | PROT_WRITE,
