@@ -247,19 +247,19 @@ static bool allocate_options(struct sim_fabric *fabric)
 	       (!is_retry || fabric->retries != NULL) && (!has_law || fabric->delivered != NULL);
 }
 
-// Memory for packets, of which the kernel provides the pages of packets that exist. The C library
-// may be told to fill all that it allocates. NULL: no memory.
-static struct sim_packet *map_packets(size_t size)
-{
-	void *packets = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return packets != MAP_FAILED ? packets : NULL;
-}
-
 static size_t packets_size(const struct sim_fabric *fabric)
 {
 	return (size_t)fabric->parameters.max_packets * sizeof(*fabric->packets);
+}
+
+// Memory for packets, of which only the pages of packets that exist are used. malloc() would use
+// all of it where the C library fills what it allocates (MALLOC_PERTURB_).
+static void map_packets(struct sim_fabric *fabric)
+{
+	fabric->packets = mmap(NULL, packets_size(fabric), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (fabric->packets == MAP_FAILED)
+		fabric->packets = NULL;
 }
 
 // Allocates the memory of the fabric.
@@ -269,7 +269,7 @@ static bool allocate_all(struct sim_fabric *fabric, const struct sim_topology *t
 	const uint32_t n_nodes = fabric->n_hosts + fabric->n_switches;
 	const size_t n_places = (size_t)fabric->n_ports * fabric->parameters.n_priorities;
 
-	fabric->packets = map_packets(packets_size(fabric));
+	map_packets(fabric);
 	fabric->first_port = allocate(fabric, n_nodes + 1, sizeof(*fabric->first_port));
 	fabric->link_ports = allocate(fabric, topology->n_links, sizeof(*fabric->link_ports));
 	fabric->ports = allocate(fabric, fabric->n_ports, sizeof(*fabric->ports));
