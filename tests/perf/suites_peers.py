@@ -17,6 +17,7 @@ from folded import LARGE, MEMIF, OWN, VETH, Folded, Work, settle
 from runs import Load, Table, Target, Unavailable
 from suites_build import SPREAD, Case, run_case, size_text
 from suites_cluster import NOTHING_LOST, need_root
+from suites_paths import AF_XDP_MTU
 
 PEERS = {"flesnet": "flesnet, ZeroMQ within a process", "lseb": "LSEB, TCP over the loopback",
          "spead2": "spead2, UDP sockets"}
@@ -190,14 +191,20 @@ def _spead2(bench, mtu, is_segmented):
         return peer_spead2.measure(bench, work, program, mtu, is_segmented)
 
 
+def _kernel_drivers(load):
+    """Those that can receive such packets from a kernel."""
+    return ["af_packet", *(["af_xdp"] if load.mtu <= AF_XDP_MTU else [])]
+
+
 def _spead2_table(bench):
     loads = {f"packets of {mtu} B": Load.of(mtu=mtu, mfp=peer_spead2.HEAP) for mtu in (1500, 9000)}
     ways = {"in frames of up to 64 kB": False, "each in a frame": True}
     found, missing = bench.interleave({
         **{f"spead2, {name}, {way}": lambda load=load, way=way: _spead2(bench, load.mtu, ways[way])
            for name, load in loads.items() for way in ways},
-        **{f"evb, {name}": lambda load=load: paths.Kernel(joins=True).measure(bench, load, 0)
-           for name, load in loads.items()}})
+        **{f"evb, {driver}, {name}":
+           lambda driver=driver, load=load: paths.Kernel(driver, joins=True).measure(bench, load, 0)
+           for name, load in loads.items() for driver in _kernel_drivers(load)}})
     table = Table(
         f"peers: datagrams of a kernel's UDP socket through a veth pair, blocks of {peer_spead2.HEAP} B", [
             ("built", "built", "Gb/s"), ("times", "times spead2", ""), ("complete", "complete", "share"),
@@ -205,16 +212,19 @@ def _spead2_table(bench):
             f"spead2: the highest rate at which {peer_spead2.COMPLETE:.0%} of the heaps are complete, by a "
             "paced sender. In frames of up to 64 kB: its sender gives the kernel many packets as one (UDP "
             "GSO), and a veth pair does not segment them, as a wire would; each in a frame: the kernel does",
-            "evb: af_packet; its sender uses GSO, too, each packet is in a frame, as fast as the kernel takes "
-            "them; each event is built of 40 blocks; times: beside spead2 with each packet in a frame"])
+            "evb: its sender uses GSO, too, each packet is in a frame, as fast as the kernel takes them; each "
+            "event is built of 40 blocks; times: beside spead2 with each packet in a frame; af_xdp "
+            f"takes packets of at most {AF_XDP_MTU} B"])
     for name, load in loads.items():
         for way in ways:
             row = f"spead2, {name}, {way}"
             table.add(f"{PEERS['spead2']}, {name}, {way}", found[row], {"program": bench.peers.get("spead2")},
                       missing.get(row))
         reference = found[f"spead2, {name}, each in a frame"]
-        table.add(f"evb, {name}", beside(found[f"evb, {name}"], reference), load.describe(),
-                  missing.get(f"evb, {name}"))
+        for driver in _kernel_drivers(load):
+            row = f"evb, {driver}, {name}"
+            table.add(row, beside(found[row], reference), {**load.describe(), "driver": driver},
+                      missing.get(row))
     return table
 
 
