@@ -168,7 +168,7 @@ void ports_close(struct appliance *appliance)
 		if (appliance_flow_control(appliance, i) != NULL)
 			flow_control_stop(&appliance->flow_controls[i]);
 	for (unsigned i = appliance->n_ports; i-- > 0;) {
-		appliance->ports[i].pool = NULL; // see appliance_stop()
+		appliance->ports[i].pool = NULL; // it stays, see appliance_stop()
 		port_close(&appliance->ports[i]);
 	}
 	for (unsigned i = 0; i < appliance->n_ports; i++)
