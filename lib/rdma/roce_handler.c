@@ -64,11 +64,11 @@ static enum rx_verdict receive(void *context, struct rx_packet *packet)
 	return roce_port_receive(handler->parameters.port, packet, burst_ns(handler, packet->now));
 }
 
-static unsigned poll(void *context, uint64_t now, struct rte_mbuf **mbufs, unsigned max)
+static unsigned poll(void *context, uint64_t now, bool more, struct rte_mbuf **mbufs, unsigned max)
 {
 	struct roce_handler *handler = context;
 
-	return roce_port_poll(handler->parameters.port, to_ns(handler, now), mbufs, max);
+	return roce_port_poll(handler->parameters.port, to_ns(handler, now), more, mbufs, max);
 }
 
 static void sent(void *context, unsigned n_sent, unsigned n_not_sent)

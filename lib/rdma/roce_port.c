@@ -87,17 +87,27 @@ static void poll_reader(struct roce_port *port, uint64_t now)
 	}
 }
 
-unsigned roce_port_poll(struct roce_port *port, uint64_t now, struct rte_mbuf **mbufs, unsigned max)
+static void poll_responder(struct roce_port *port, bool more)
 {
 	struct responder_reply reply;
-	unsigned n;
 
-	while (port->n_pending < ROCE_PENDING_MOST && responder_poll(port->responder, &reply)) {
+	while (port->n_pending < ROCE_PENDING_MOST &&
+	       (more ? responder_poll_aged(port->responder, &reply)
+		     : responder_poll(port->responder, &reply))) {
 		if (reply.send)
 			roce_enqueue_reply(port, &reply);
 		if (reply.cnp)
 			roce_enqueue_cnp(port, reply.qp);
 	}
+	responder_age(port->responder);
+}
+
+unsigned roce_port_poll(struct roce_port *port, uint64_t now, bool more, struct rte_mbuf **mbufs,
+			unsigned max)
+{
+	unsigned n;
+
+	poll_responder(port, more);
 	roce_connect_poll(port, now);
 	if (port->reader != NULL)
 		poll_reader(port, now);

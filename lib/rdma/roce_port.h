@@ -84,8 +84,9 @@ void roce_port_destroy(struct roce_port *port);
 enum rx_verdict roce_port_receive(struct roce_port *port, struct rx_packet *packet, uint64_t now);
 
 // Fills at most `max` frames to send: responses and connection messages. Returns how many. Call it
-// after each burst, and regularly without one.
-unsigned roce_port_poll(struct roce_port *port, uint64_t now, struct rte_mbuf **mbufs,
+// after each burst, and regularly without one. `more`: the next burst is probably waiting, so
+// that an ACK may be left to the poll after it, and then acknowledges the packets of both bursts.
+unsigned roce_port_poll(struct roce_port *port, uint64_t now, bool more, struct rte_mbuf **mbufs,
 			unsigned max);
 
 // Reports how many of these frames were sent, and how many were not.

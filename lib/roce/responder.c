@@ -458,9 +458,10 @@ static bool next_response(struct responder *responder, struct queue_pair *qp,
 	return false;
 }
 
-bool responder_poll(struct responder *responder, struct responder_reply *reply)
+// The next response of the queue pairs in the list before `end`.
+static bool poll_before(struct responder *responder, uint32_t end, struct responder_reply *reply)
 {
-	while (responder->list_head != responder->list_tail) {
+	while (responder->list_head != end) {
 		uint32_t index = responder->listed[responder->list_head++ & responder->list_mask];
 		struct queue_pair *qp = &responder->parameters.table->qps[index];
 
@@ -473,6 +474,22 @@ bool responder_poll(struct responder *responder, struct responder_reply *reply)
 		return true;
 	}
 	return false;
+}
+
+bool responder_poll(struct responder *responder, struct responder_reply *reply)
+{
+	return poll_before(responder, responder->list_tail, reply);
+}
+
+bool responder_poll_aged(struct responder *responder, struct responder_reply *reply)
+{
+	return (int32_t)(responder->list_aged - responder->list_head) > 0 &&
+	       poll_before(responder, responder->list_aged, reply);
+}
+
+void responder_age(struct responder *responder)
+{
+	responder->list_aged = responder->list_tail;
 }
 
 struct roce_packet responder_reply_header(const struct responder_reply *reply)

@@ -116,6 +116,11 @@ void responder_refuse(struct responder *responder, struct queue_pair *qp,
 // The next owed ACK or READ response of any queue pair; false if there is none.
 bool responder_poll(struct responder *responder, struct responder_reply *reply);
 
+// The same, but only of queue pairs that already owed it at the last call of responder_age(). Where
+// the next burst is waiting, an ACK that is sent after it also acknowledges its packets.
+bool responder_poll_aged(struct responder *responder, struct responder_reply *reply);
+void responder_age(struct responder *responder);
+
 // The headers of a reply with `send` set: BTH and, if the opcode has it, AETH. The payload follows,
 // then padding (-payload_size & 3 zero bytes), then the ICRC.
 struct roce_packet responder_reply_header(const struct responder_reply *reply);

@@ -30,6 +30,7 @@ struct responder {
 	uint32_t *listed;              // indices of queue pairs that have something to send, a ring
 	uint32_t list_mask;
 	uint32_t list_head, list_tail; // not wrapped
+	uint32_t list_aged;            // list_tail at the last call of responder_age()
 };
 
 static inline bool has_pending_reads(const struct queue_pair *qp)

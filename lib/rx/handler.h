@@ -73,8 +73,11 @@ struct rx_handler {
 	// The rest is optional: NULL if the handler sends only replies.
 
 	// Fills at most `max` packets that are due and returns how many. Called after each burst,
-	// and in polls that receive nothing. rx sends them on its reply queue.
-	unsigned (*poll)(void *context, uint64_t now, struct rte_mbuf **mbufs, unsigned max);
+	// and in polls that receive nothing. rx sends them on its reply queue. `more`: the burst
+	// was as large as a burst can be, so the next one is probably waiting; what may be sent
+	// once for both can wait for it.
+	unsigned (*poll)(void *context, uint64_t now, bool more, struct rte_mbuf **mbufs,
+			 unsigned max);
 	// Reports how many packets of the last poll() the port accepted; rx frees the others.
 	void (*sent)(void *context, unsigned sent, unsigned not_sent);
 	// Closes the connections with peers; poll() is still called. When the role drains, leave()

@@ -79,11 +79,11 @@ static void serve_flow_control(struct rx *rx, uint64_t now)
 	(void)flow_control_poll(flow_control, now);
 }
 
-static unsigned send_from(struct rx *rx, const struct rx_handler *handler, uint64_t now)
+static unsigned send_from(struct rx *rx, const struct rx_handler *handler, uint64_t now, bool more)
 {
 	const struct rx_parameters *p = &rx->parameters;
 	struct rte_mbuf *mbufs[ROLE_BURST];
-	unsigned n = handler->poll(handler->context, now, mbufs, ROLE_BURST);
+	unsigned n = handler->poll(handler->context, now, more, mbufs, ROLE_BURST);
 	unsigned sent = 0;
 
 	if (n == 0)
@@ -96,8 +96,9 @@ static unsigned send_from(struct rx *rx, const struct rx_handler *handler, uint6
 	return n;
 }
 
-// Sends the packets of the handlers' poll() functions. Returns their number.
-static unsigned poll_handlers(struct rx *rx, uint64_t now)
+// Sends the packets of the handlers' poll() functions. Returns their number. `more`: another burst
+// probably waits.
+static unsigned poll_handlers(struct rx *rx, uint64_t now, bool more)
 {
 	unsigned n = 0;
 
@@ -105,7 +106,7 @@ static unsigned poll_handlers(struct rx *rx, uint64_t now)
 		return 0;
 	for (unsigned i = 0; i < rx->n_handlers; i++)
 		if (rx->handlers[i].poll != NULL)
-			n += send_from(rx, &rx->handlers[i], now);
+			n += send_from(rx, &rx->handlers[i], now, more);
 	return n;
 }
 
@@ -163,7 +164,7 @@ static unsigned poll_closed(struct rx *rx, uint64_t now)
 	if (n < ROLE_BURST && wanted)
 		set_open(rx, true);
 	flush_staged(rx);
-	return n + poll_handlers(rx, now);
+	return n + poll_handlers(rx, now, false);
 }
 
 static bool is_closed(const struct rx *rx)
@@ -190,7 +191,7 @@ static unsigned rx_poll(struct role *role, uint64_t now)
 	}
 	n = receive(rx, mbufs, now, full);
 	if (n == 0)
-		return poll_handlers(rx, now);
+		return poll_handlers(rx, now, false);
 	rx->last_packet = now;
 	rx->tick = admission_tick(now);
 	counter_add(&rx->counters.packets, n);
@@ -200,7 +201,7 @@ static unsigned rx_poll(struct role *role, uint64_t now)
 		rx_serve(rx, mbufs[i]);
 	}
 	flush_staged(rx);
-	(void)poll_handlers(rx, now);
+	(void)poll_handlers(rx, now, n == ROLE_BURST);
 	return n;
 }
 

@@ -70,9 +70,8 @@ def run_roce(bench):
         ("ns_builder", "builder/packet", "ns"), ("ns_source", "requester/packet", "ns"),
         ("per_ack", "packets/ACK", ""), ("ns_ack", "ACK", "ns")], [
             f"MFPs of {MFP // 1000} kB, one a message; requester, responder and builder on one "
-            "CPU. `rx + builder` is what one CPU does that only receives; rx includes the ACKs, "
-            "of which one answers at most 16 packets. An ACK costs what RC's rx takes above UC's, "
-            "times the packets that it answers",
+            "CPU. `rx + builder` is what one CPU does that only receives; rx includes the ACKs. "
+            "An ACK costs what RC's rx takes above UC's, times the packets that it answers",
             f"the port's ring holds {RING} packets: else 1024 queue pairs would have thousands "
             "under way, and the payload that the requester has read would have left the cache "
             "before the builder takes it",

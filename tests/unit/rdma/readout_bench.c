@@ -320,7 +320,8 @@ static void take_answers(struct readout_bench *bench)
 		unsigned n = 0;
 
 		if (bench->peers[i].port != NULL)
-			n = roce_port_poll(bench->peers[i].port, ns(bench), mbufs, ROLE_BURST);
+			n = roce_port_poll(bench->peers[i].port, ns(bench), false, mbufs,
+					   ROLE_BURST);
 		for (unsigned j = 0; j < n; j++)
 			if (is_lost(bench) || link_enqueue(bench->responses, &mbufs[j], 1) == 0)
 				rte_pktmbuf_free(mbufs[j]);

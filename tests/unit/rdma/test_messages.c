@@ -272,39 +272,65 @@ static void icrc__is_verified_ignored_or_sampled(void **state)
 	roce_bench_close(&bench);
 }
 
-static void acks__are_coalesced(void **state)
+// Feeds MFPs of single packets, with the serial numbers `begin` to `end` - 1.
+static void feed_mfps(struct roce_bench *bench, unsigned begin, unsigned end)
 {
-	struct roce_bench bench;
-	uint32_t psn = BENCH_PSN;
-
-	(void)state;
-	roce_bench_open(&bench, ", \"ack_every\": 16");
-	for (unsigned i = 0; i < 20; i++) {
+	for (unsigned i = begin; i < end; i++) {
 		struct roce_packet header = {
 			.opcode = ROCE_RC_SEND_ONLY,
 			.destination_qpn = BENCH_RC,
-			.psn = psn,
+			.psn = roce_psn_add(BENCH_PSN, i),
 			.ack_request = true,
 		};
 		struct frame frame;
 
 		roce_bench_mfp(mfp, 100, 4 * i, 1);
-		roce_bench_frame(&bench, &frame, &header, mfp, 100);
-		frame_send(&frame, bench.pool, UINT16_MAX, bench.wire.port.id, 0);
-		psn = roce_psn_add(psn, 1);
+		roce_bench_frame(bench, &frame, &header, mfp, 100);
+		frame_send(&frame, bench->pool, UINT16_MAX, bench->wire.port.id, 0);
 	}
+}
+
+static void expect_segments(struct roce_bench *bench, unsigned per_builder)
+{
+	for (unsigned i = 0; i < BENCH_BUILDERS; i++) {
+		struct rte_mbuf *mbufs[2 * ROLE_BURST];
+
+		assert_int_equal(link_dequeue(bench->links[i], mbufs, 2 * ROLE_BURST), per_builder);
+		rte_pktmbuf_free_bulk(mbufs, per_builder);
+	}
+}
+
+static void acks__are_coalesced(void **state)
+{
+	struct roce_bench bench;
+
+	(void)state;
+	roce_bench_open(&bench, ", \"ack_every\": 16");
+	feed_mfps(&bench, 0, 20);
 	assert_int_equal(role_poll(bench.role, ++bench.now), 20);
 	// One at the 16th, one when the burst is over.
 	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS,
 				 roce_psn_add(BENCH_PSN, 15));
 	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS,
 				 roce_psn_add(BENCH_PSN, 19));
-	for (unsigned i = 0; i < BENCH_BUILDERS; i++) {
-		struct rte_mbuf *mbufs[20];
+	expect_segments(&bench, 10);
+	roce_bench_close(&bench);
+}
 
-		assert_int_equal(link_dequeue(bench.links[i], mbufs, 20), 10);
-		rte_pktmbuf_free_bulk(mbufs, 10);
-	}
+// After a full burst an ACK waits for the next burst, and not longer.
+static void acks__of_two_full_bursts_are_one(void **state)
+{
+	struct roce_bench bench;
+
+	(void)state;
+	roce_bench_open(&bench, ", \"ack_every\": 1000");
+	feed_mfps(&bench, 0, 2 * ROLE_BURST);
+	assert_int_equal(role_poll(bench.role, ++bench.now), ROLE_BURST);
+	roce_bench_expect_silence(&bench);
+	assert_int_equal(role_poll(bench.role, ++bench.now), ROLE_BURST);
+	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS,
+				 roce_psn_add(BENCH_PSN, 2 * ROLE_BURST - 1));
+	expect_segments(&bench, ROLE_BURST);
 	roce_bench_close(&bench);
 }
 
@@ -399,6 +425,7 @@ int main(void)
 		cmocka_unit_test(packet__in_any_number_of_buffers),
 		cmocka_unit_test(icrc__is_verified_ignored_or_sampled),
 		cmocka_unit_test(acks__are_coalesced),
+		cmocka_unit_test(acks__of_two_full_bursts_are_one),
 		cmocka_unit_test(answers__of_a_burst_all_leave),
 		cmocka_unit_test(congestion__is_notified),
 		cmocka_unit_test(end_of_run__is_a_message),

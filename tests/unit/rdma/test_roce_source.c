@@ -214,7 +214,7 @@ static void poll_role(void)
 static void poll_peer(void)
 {
 	struct rte_mbuf *mbufs[ROLE_BURST];
-	unsigned n = roce_port_poll(bench.peer, ns(), mbufs, ROLE_BURST);
+	unsigned n = roce_port_poll(bench.peer, ns(), false, mbufs, ROLE_BURST);
 
 	assert_int_equal(link_enqueue(bench.responses, mbufs, n), n);
 }

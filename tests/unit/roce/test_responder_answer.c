@@ -207,6 +207,27 @@ static void ack__of_many_queue_pairs_in_turn(void **state)
 	rig_expect_no_poll(&rig);
 }
 
+static void ack__waits_for_one_more_burst(void **state)
+{
+	struct rig_options options = rig_standard;
+
+	close_rig(state);
+	options.ack_every = 100;
+	rig_open(&rig, &options);
+	rig_deliver(&rig, ROCE_RC_SEND_ONLY, psn_of(0), 8);
+	assert_false(responder_poll_aged(rig.responder, &rig.reply));
+	responder_age(rig.responder);
+	rig_deliver(&rig, ROCE_RC_SEND_ONLY, psn_of(1), 8);
+	assert_true(responder_poll_aged(rig.responder, &rig.reply));
+	rig_expect_ack(&rig, psn_of(1), 2);
+	assert_false(responder_poll_aged(rig.responder, &rig.reply));
+	rig_deliver(&rig, ROCE_RC_SEND_ONLY, psn_of(2), 8); // after the last aging
+	assert_false(responder_poll_aged(rig.responder, &rig.reply));
+	rig_expect_poll(&rig, ROCE_RC_ACKNOWLEDGE, psn_of(2));
+	assert_false(responder_poll_aged(rig.responder, &rig.reply));
+	rig_expect_no_poll(&rig);
+}
+
 static void cnp__at_most_one_in_an_interval(void **state)
 {
 	struct rig_options options = rig_standard;
@@ -284,6 +305,7 @@ int main(void)
 		TEST(ack__every_fourth_and_the_rest_when_polled),
 		TEST(ack__a_nak_answers_for_those_owed),
 		TEST(ack__of_many_queue_pairs_in_turn),
+		TEST(ack__waits_for_one_more_burst),
 		TEST(cnp__at_most_one_in_an_interval),
 		TEST(reply__encodes_what_a_peer_parses),
 		TEST(create__refuses_parameters_out_of_range),

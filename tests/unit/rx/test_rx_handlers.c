@@ -28,6 +28,7 @@ struct probe {
 	struct rte_mbuf *taken;
 	struct rte_mempool *pool; // of what poll() sends
 	unsigned to_send;
+	bool more; // in the last call of poll()
 	bool has_left;
 };
 
@@ -55,13 +56,15 @@ static enum rx_verdict probe_receive(void *context, struct rx_packet *packet)
 	return probe->verdict;
 }
 
-static unsigned probe_poll(void *context, uint64_t now, struct rte_mbuf **mbufs, unsigned max)
+static unsigned probe_poll(void *context, uint64_t now, bool more, struct rte_mbuf **mbufs,
+			   unsigned max)
 {
 	struct probe *probe = context;
 	unsigned n = RTE_MIN(probe->to_send, max);
 
 	(void)now;
 	probe->polls++;
+	probe->more = more;
 	for (unsigned i = 0; i < n; i++) {
 		mbufs[i] = rte_pktmbuf_alloc(probe->pool);
 		assert_non_null(mbufs[i]);
@@ -293,6 +296,33 @@ static void poll__sends_on_the_reply_queue(void **state)
 	assert_int_equal(role_poll(bench.role, 3), 2);
 	assert_int_equal(probe.not_sent, 2);
 	assert_all_freed(&bench);
+	rx_close(&bench);
+}
+
+static void poll__says_whether_more_is_waiting(void **state)
+{
+	struct probe probe = { .verdict = RX_FREE };
+	struct rx_handler handler = handler_of(&probe);
+	struct rx_bench bench;
+	struct frame frame;
+
+	(void)state;
+	handler.poll = probe_poll;
+	handler.sent = probe_sent;
+	open_with(&bench, &handler, 1);
+	make_datagram(&frame, OWN_PORT);
+	for (unsigned i = 0; i < ROLE_BURST + 1; i++)
+		frame_send(&frame, bench.pool, UINT16_MAX, bench.wire.port.id, 0);
+	assert_int_equal(role_poll(bench.role, 1), ROLE_BURST);
+	assert_true(probe.more);
+	assert_int_equal(role_poll(bench.role, 2), 1);
+	assert_false(probe.more);
+	probe.more = true;
+	assert_int_equal(role_poll(bench.role, 3), 0);
+	assert_false(probe.more);
+	assert_int_equal(rx_counters(&bench)->roce, ROLE_BURST + 1);
+	assert_all_freed(&bench);
+	rx_restart(&bench);
 	rx_close(&bench);
 }
 
@@ -549,6 +579,7 @@ int main(void)
 		cmocka_unit_test(receive__a_part_of_the_packet_if_it_says_so),
 		cmocka_unit_test(verdict__decides_what_becomes_of_the_packet),
 		cmocka_unit_test(poll__sends_on_the_reply_queue),
+		cmocka_unit_test(poll__says_whether_more_is_waiting),
 		cmocka_unit_test(leave__is_waited_for_and_not_for_ever),
 		cmocka_unit_test(control__frames_and_arp_replies),
 		cmocka_unit_test(held__control_passes_data_that_waits),
