@@ -15,8 +15,9 @@
 //      peer if reply.cnp is set.
 //
 // After each burst of packets the caller calls responder_poll() until it returns false or the burst
-// of replies is full: it returns owed ACKs and READ responses. Every call does bounded work,
-// allocates nothing and is safe for any input.
+// of replies is full: it returns owed ACKs and READ responses. After a burst that another one
+// follows at once, it may call responder_poll_aged() instead, and in either case responder_age()
+// afterwards. Every call does bounded work, allocates nothing and is safe for any input.
 //
 // Thread: the one that owns the queue pairs, see queue_pair.h.
 #pragma once
@@ -116,9 +117,10 @@ void responder_refuse(struct responder *responder, struct queue_pair *qp,
 // The next owed ACK or READ response of any queue pair; false if there is none.
 bool responder_poll(struct responder *responder, struct responder_reply *reply);
 
-// The same, but only of queue pairs that already owed it at the last call of responder_age(). Where
-// the next burst is waiting, an ACK that is sent after it also acknowledges its packets.
+// The same, but only of queue pairs that already owed it at the last call of responder_age(): what
+// is owed for the last burst waits, so that its ACK also acknowledges packets of the next one.
 bool responder_poll_aged(struct responder *responder, struct responder_reply *reply);
+// Marks what is owed now as aged.
 void responder_age(struct responder *responder);
 
 // The headers of a reply with `send` set: BTH and, if the opcode has it, AETH. The payload follows,

@@ -96,8 +96,8 @@ static unsigned send_from(struct rx *rx, const struct rx_handler *handler, uint6
 	return n;
 }
 
-// Sends the packets of the handlers' poll() functions. Returns their number. `more`: another burst
-// probably waits.
+// Sends the packets of the handlers' poll() functions. Returns their number. `more`: see
+// rx/handler.h.
 static unsigned poll_handlers(struct rx *rx, uint64_t now, bool more)
 {
 	unsigned n = 0;
