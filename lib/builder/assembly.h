@@ -216,10 +216,9 @@ bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uin
 // arrive.
 void assembly_set_source(struct assembly *assembly, uint32_t source, uint64_t from, uint64_t now);
 
-// Removes up to `most` of the waiting reports, the oldest first, and stores them in `reports`.
-// Returns their number.
-unsigned assembly_take_reports(struct assembly *assembly, struct assembly_report *reports,
-			       unsigned most);
+// Removes the oldest of the waiting reports and returns it, or NULL if none is waiting. It is valid
+// until the next call of any function of this assembly.
+const struct assembly_report *assembly_take_report(struct assembly *assembly);
 
 // Publishes a held event. `repeated`: another builder may have published it before. Returns false
 // if the slot does not hold this event.

@@ -136,6 +136,7 @@ void held_refused(struct assembly *assembly, uint64_t index)
 
 	while (i < REFUSED_MOST - 1 && bucket->next[i] != 0 && bucket->next[i] != index + 1)
 		i++;
+	assembly->held.n_refused += bucket->next[i] == 0;
 	// The newest stands first. Without an empty place the oldest one is forgotten.
 	memmove(bucket->next + 1, bucket->next, i * sizeof(bucket->next[0]));
 	bucket->next[0] = index + 1;
@@ -146,9 +147,12 @@ static bool take_refused(struct assembly *assembly, uint64_t index)
 {
 	struct refused *bucket = refused_bucket(assembly, index);
 
+	if (assembly->held.n_refused == 0)
+		return false; // without a look at memory that is in no near cache
 	for (unsigned i = 0; i < REFUSED_MOST; i++)
 		if (bucket->next[i] == index + 1) {
 			bucket->next[i] = 0;
+			assembly->held.n_refused--;
 			return true;
 		}
 	return false;
@@ -187,19 +191,19 @@ bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uin
 	return true;
 }
 
-unsigned assembly_take_reports(struct assembly *assembly, struct assembly_report *reports,
-			       unsigned most)
+const struct assembly_report *assembly_take_report(struct assembly *assembly)
 {
 	struct held *held = &assembly->held;
-	unsigned n = 0;
+	const struct assembly_report *report = report_at(held, 0);
 
-	while (n < most && held->n_reports > 0) {
-		reports[n++] = *report_at(held, 0);
-		held->n_reports--;
-		if (++held->reports_head == held->reports_size)
-			held->reports_head = 0;
+	if (held->n_reports == 0) {
+		held->reports_head = 0; // the queue goes on in memory that is in a near cache
+		return NULL;
 	}
-	return n;
+	held->n_reports--;
+	if (++held->reports_head == held->reports_size)
+		held->reports_head = 0;
+	return report;
 }
 
 // Ends the hold of an event. Returns false if the slot does not hold this event.

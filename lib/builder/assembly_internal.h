@@ -82,6 +82,7 @@ struct held {
 	uint32_t reports_size, reports_head, n_reports;
 	uint32_t n_ungranted;    // slots of open and held events that have no grant
 	struct refused *refused; // by hash
+	uint32_t n_refused;      // events in `refused`
 };
 
 // Sources that do not take part in granted events, see assembly_sources.c.

@@ -196,9 +196,10 @@ static unsigned serve_input(struct builder *builder, struct input *input, uint64
 // There is room for the message: serve_control() has checked it.
 static void respond(struct builder *builder, enum message_kind kind, const struct message *to)
 {
-	const struct message message = { .kind = (uint16_t)kind, .event = to->event };
+	struct mailbox *out = builder->parameters.to_control;
 
-	(void)mailbox_put(builder->parameters.to_control, &message);
+	*mailbox_place(out) = (struct message){ .kind = (uint16_t)kind, .event = to->event };
+	mailbox_commit(out);
 }
 
 // What is held without a grant is dropped in its slot: the event may have another one meanwhile.
@@ -269,23 +270,23 @@ static uint16_t flags_of(const struct assembly_report *report)
 	return discarded | (report->ungranted ? MESSAGE_UNGRANTED : 0);
 }
 
+// Sends up to `most` messages; there is room for them.
 static void send_reports(struct builder *builder, unsigned most)
 {
-	struct assembly_report reports[MESSAGES_MOST];
-	unsigned n = assembly_take_reports(builder->assembly, reports, most);
+	struct mailbox *out = builder->parameters.to_control;
+	const struct assembly_report *report;
 
-	for (unsigned i = 0; i < n; i++) {
-		const struct message message = {
-			.kind = reports[i].freed ? MESSAGE_FREED : MESSAGE_BUILT,
-			.event = reports[i].index,
-			.bytes = reports[i].bytes,
-			.slot = reports[i].slot,
-			.time = reports[i].released,
-			.n_missing = reports[i].n_missing,
-			.flags = flags_of(&reports[i]),
+	while (most-- > 0 && (report = assembly_take_report(builder->assembly)) != NULL) {
+		*mailbox_place(out) = (struct message){
+			.kind = report->freed ? MESSAGE_FREED : MESSAGE_BUILT,
+			.event = report->index,
+			.bytes = report->bytes,
+			.slot = report->slot,
+			.time = report->released,
+			.n_missing = report->n_missing,
+			.flags = flags_of(report),
 		};
-
-		(void)mailbox_put(builder->parameters.to_control, &message);
+		mailbox_commit(out);
 	}
 }
 
@@ -376,11 +377,11 @@ static void builder_housekeep(struct role *role, uint64_t now)
 // so other builders build them.
 static void withdraw_held(struct builder *builder)
 {
-	struct assembly_report report;
+	const struct assembly_report *report;
 
-	while (assembly_take_reports(builder->assembly, &report, 1) > 0)
-		if (!report.freed)
-			(void)assembly_withdraw(builder->assembly, report.slot, report.index);
+	while ((report = assembly_take_report(builder->assembly)) != NULL)
+		if (!report->freed)
+			(void)assembly_withdraw(builder->assembly, report->slot, report->index);
 }
 
 // The control thread requests the drain only after the roles that feed the links have stopped.

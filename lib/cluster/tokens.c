@@ -5,27 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BUCKETS_LOG 2 // 4 buckets per token
+
+#define GOLDEN UINT64_C(0x9e3779b97f4a7c15) // 2^64 / golden ratio
+
+// Multiples of the golden ratio lie almost evenly in the circle of the numbers modulo 1 (three-gap
+// theorem), so events whose numbers follow on each other have buckets of their own: chains are
+// rare, and the processor predicts their end. A random hash would have a chain in each third
+// bucket. It needs no key: the event manager numbers the events, and no remote host chooses the
+// numbers.
 static uint32_t *bucket_of(const struct tokens *tokens, uint64_t event)
 {
-	return &tokens->buckets[hash_number(&tokens->hash_key, event) & tokens->mask];
+	return &tokens->buckets[event * GOLDEN >> tokens->shift];
 }
 
 bool tokens_make(struct tokens *tokens, uint32_t n, unsigned n_readouts)
 {
-	uint32_t buckets = 16;
+	uint32_t places = 16, buckets;
+	unsigned shift = 64 - 4 - BUCKETS_LOG;
 
-	while (buckets < 2 * n)
-		buckets *= 2;
+	for (; places < n; places *= 2)
+		shift--;
+	buckets = places << BUCKETS_LOG;
 	*tokens = (struct tokens){
 		.n = n,
 		.words = tokens_words(n_readouts),
-		.mask = buckets - 1,
-		.hash_key = hash_key_draw(),
+		.mask = places - 1,
+		.shift = shift,
 		.n_free = n,
 	};
 	tokens->tokens = calloc(n, sizeof(*tokens->tokens));
 	tokens->buckets = malloc(buckets * sizeof(*tokens->buckets));
-	tokens->uncredited = malloc(buckets * sizeof(*tokens->uncredited));
+	tokens->uncredited = malloc(places * sizeof(*tokens->uncredited));
 	tokens->readouts = calloc(n, 2 * tokens->words * sizeof(*tokens->readouts));
 	if (tokens->tokens == NULL || tokens->buckets == NULL || tokens->uncredited == NULL ||
 	    tokens->readouts == NULL)

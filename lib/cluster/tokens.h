@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hash_key.h"
 #include "wire/ctrl.h"
 
 #define TOKEN_NONE UINT32_MAX
@@ -52,8 +51,8 @@ struct tokens {
 	uint64_t *readouts;
 	unsigned words;    // of a bit set
 	uint32_t *buckets; // first token of each bucket of events, or TOKEN_NONE
-	uint32_t mask;     // of buckets and of uncredited
-	struct hash_key hash_key;
+	unsigned shift;    // 64 - log2(number of buckets)
+	uint32_t mask;     // of uncredited
 	// Free tokens whose credit has not been sent to the manager; FIFO.
 	uint32_t *uncredited;
 	uint32_t uncredited_head, n_uncredited;

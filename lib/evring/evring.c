@@ -285,6 +285,8 @@ static uint32_t mark_ready(struct evring *ring, uint32_t slot, uint64_t sequence
 	const uint32_t groups = atomic_load_explicit(&header->active_groups, memory_order_acquire);
 	uint32_t gone;
 
+	if (groups == 0)
+		return 0;
 	for (unsigned g = 0; g < EVRING_MAX_GROUPS; g++)
 		if ((groups >> g & 1) != 0)
 			atomic_store_explicit(&claims[g],

@@ -33,6 +33,7 @@ struct mailbox_ring {
 		// The places from n_taken to before `start` are left out. Written before n_put.
 		atomic_uint start;
 		uint32_t seen; // n_taken when the producer last read it
+		uint32_t next; // of mailbox_place(), until mailbox_commit()
 	} producer __attribute__((aligned(RTE_CACHE_LINE_SIZE)));
 	struct {
 		atomic_uint n_taken; // places whose messages were taken, or that were left out
@@ -101,19 +102,41 @@ static inline uint32_t mailbox_begin_anew(struct mailbox *mailbox, uint32_t at)
 	return at;
 }
 
-// Producer only. False if the mailbox is full: the producer retains the message and tries again
-// later.
-static inline bool mailbox_put(struct mailbox *mailbox, const struct message *message)
+// Producer only. The place of the next message, with the fields of an earlier message in it; NULL
+// if the mailbox is full. The producer writes the message there and calls mailbox_commit(). A copy
+// of a message whose fields were written a moment before would wait until they have left the
+// processor's store buffer.
+static inline struct message *mailbox_place(struct mailbox *mailbox)
 {
 	struct mailbox_ring *ring = mailbox->ring;
 	uint32_t at = atomic_load_explicit(&ring->producer.n_put, memory_order_relaxed);
 
 	if (unlikely(at - ring->producer.seen > ring->mask) && mailbox_room(mailbox) == 0)
-		return false;
+		return NULL;
 	if (unlikely((at & ring->mask) >= MAILBOX_NEAR && at % MAILBOX_PART == 0))
 		at = mailbox_begin_anew(mailbox, at);
-	ring->messages[at & ring->mask] = *message;
-	atomic_store_explicit(&ring->producer.n_put, at + 1, memory_order_release);
+	ring->producer.next = at;
+	return &ring->messages[at & ring->mask];
+}
+
+// Producer only. Puts the message that mailbox_place() made place for.
+static inline void mailbox_commit(struct mailbox *mailbox)
+{
+	struct mailbox_ring *ring = mailbox->ring;
+
+	atomic_store_explicit(&ring->producer.n_put, ring->producer.next + 1, memory_order_release);
+}
+
+// Producer only. False if the mailbox is full: the producer retains the message and tries again
+// later.
+static inline bool mailbox_put(struct mailbox *mailbox, const struct message *message)
+{
+	struct message *place = mailbox_place(mailbox);
+
+	if (unlikely(place == NULL))
+		return false;
+	*place = *message;
+	mailbox_commit(mailbox);
 	return true;
 }
 

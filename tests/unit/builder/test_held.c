@@ -31,29 +31,27 @@ static void send_all(struct workbench *bench, uint64_t event_id)
 // The next report is that this event is built.
 static struct assembly_report take_built(struct workbench *bench, uint64_t event_id)
 {
-	struct assembly_report report;
+	const struct assembly_report *report = assembly_take_report(bench->assembly);
 
-	assert_int_equal(assembly_take_reports(bench->assembly, &report, 1), 1);
-	assert_false(report.freed);
-	assert_int_equal(report.index, event_id / 4);
-	return report;
+	assert_non_null(report);
+	assert_false(report->freed);
+	assert_int_equal(report->index, event_id / 4);
+	return *report;
 }
 
 // The next report is that the slot of this event is free again.
 static void take_freed(struct workbench *bench, uint64_t event_id)
 {
-	struct assembly_report report;
+	const struct assembly_report *report = assembly_take_report(bench->assembly);
 
-	assert_int_equal(assembly_take_reports(bench->assembly, &report, 1), 1);
-	assert_true(report.freed);
-	assert_int_equal(report.index, event_id / 4);
+	assert_non_null(report);
+	assert_true(report->freed);
+	assert_int_equal(report->index, event_id / 4);
 }
 
 static void take_no_report(struct workbench *bench)
 {
-	struct assembly_report report;
-
-	assert_int_equal(assembly_take_reports(bench->assembly, &report, 1), 0);
+	assert_null(assembly_take_report(bench->assembly));
 }
 
 static void publish__hands_out_what_was_held(void **state)
@@ -87,7 +85,7 @@ static void publish__hands_out_what_was_held(void **state)
 
 static void publish__says_that_an_event_may_be_repeated(void **state)
 {
-	struct assembly_report report;
+	const struct assembly_report *report;
 	struct evb_event event;
 	struct workbench bench;
 
@@ -95,8 +93,8 @@ static void publish__says_that_an_event_may_be_repeated(void **state)
 	open_bench(&bench, INCOMPLETE_FLAG);
 	expect(&bench, 100);
 	send_all(&bench, 100);
-	report = take_built(&bench, 100);
-	assert_true(assembly_publish(bench.assembly, report.slot, report.index, true, bench.now));
+	report = assembly_take_report(bench.assembly);
+	assert_true(assembly_publish(bench.assembly, report->slot, report->index, true, bench.now));
 	event = workbench_take(&bench);
 	assert_int_equal(event.flags, EVB_EVENT_REPEATED);
 	workbench_release(&bench, &event);
@@ -106,10 +104,10 @@ static void publish__says_that_an_event_may_be_repeated(void **state)
 		expect(&bench, 200);
 		send_all(&bench, 200);
 		workbench_wait(&bench, 1);
-		while (assembly_take_reports(bench.assembly, &report, 1) == 1)
-			if (!report.freed)
-				assert_true(assembly_publish(bench.assembly, report.slot,
-							     report.index, false, bench.now));
+		while ((report = assembly_take_report(bench.assembly)) != NULL)
+			if (!report->freed)
+				assert_true(assembly_publish(bench.assembly, report->slot,
+							     report->index, false, bench.now));
 		event = workbench_take(&bench);
 		assert_int_equal(event.flags, 0);
 		workbench_release(&bench, &event);
@@ -283,7 +281,7 @@ static void ungranted__each_held_event_is_found(void **state)
 		}
 		while (assembly_free_slots(bench.assembly) < HELD)
 			(void)assembly_reclaim(bench.assembly, bench.now);
-		while (assembly_take_reports(bench.assembly, reports, HELD) > 0)
+		while (assembly_take_report(bench.assembly) != NULL)
 			;
 	}
 	workbench_close(&bench);
@@ -308,6 +306,7 @@ static void expect_steps(const struct workbench *bench, uint64_t n, uint64_t fir
 static void publish_and_release(struct workbench *bench, uint64_t event_id)
 {
 	struct assembly_report report = take_built(bench, event_id);
+	const struct assembly_report *freed;
 	struct evb_event event;
 
 	bench->now += 5;
@@ -316,9 +315,9 @@ static void publish_and_release(struct workbench *bench, uint64_t event_id)
 	event = workbench_take(bench);
 	workbench_release(bench, &event);
 	workbench_wait(bench, 7);
-	assert_int_equal(assembly_take_reports(bench->assembly, &report, 1), 1);
-	assert_true(report.freed);
-	assert_int_equal(report.released, bench->now);
+	freed = assembly_take_report(bench->assembly);
+	assert_true(freed->freed);
+	assert_int_equal(freed->released, bench->now);
 }
 
 static void steps__count_each_published_event_once(void **state)
@@ -356,8 +355,7 @@ static void steps__count_each_published_event_once(void **state)
 	send_all(&bench, 112);
 	report = take_built(&bench, 112);
 	assert_true(assembly_withdraw(bench.assembly, report.slot, report.index));
-	assert_int_equal(assembly_take_reports(bench.assembly, &report, 1), 1);
-	assert_int_equal(report.released, 0);
+	assert_int_equal(assembly_take_report(bench.assembly)->released, 0);
 	expect_steps(&bench, 3, 110, 15, 21);
 	workbench_close(&bench);
 }
