@@ -145,7 +145,8 @@ def print_machine(description, pages):
           f"last level cache {description['last_level_cache_bytes'] // runs.MIB} MiB, "
           f"memory {description['memory_bytes'] / 2**30:.0f} GiB")
     print(f"Linux {description['kernel']}, {description['compiler']} -O"
-          f"{description['optimization']}, DPDK {description['dpdk']}, evb {description['commit']}")
+          f"{description['optimization']}{' -flto' if description['link_time_optimization'] else ''}, "
+          f"DPDK {description['dpdk']}, evb {description['commit']}")
     if pages.note:
         print(f"note: {pages.note}")
     if description["sanitizers"] != "none":

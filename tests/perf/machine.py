@@ -76,6 +76,7 @@ def describe(build):
         "load_before": os.getloadavg()[0],
         "compiler": toolchain["compiler"],
         "optimization": toolchain["optimization"],
+        "link_time_optimization": toolchain["link_time_optimization"] == "yes",
         "sanitizers": toolchain["sanitizers"],
         "dpdk": toolchain["dpdk"],
         "commit": _version("git", "-C", evbtest.REPOSITORY, "describe", "--always", "--dirty"),

@@ -45,14 +45,15 @@ def hogs(number):
             process.wait()
 
 
-def _run(bench, load, path, placement, n_hogs=0, n_nodes=2, launcher=()):
-    """Events per second and CPU time per event of a run, and what it lost."""
+def _run(bench, load, path, placement, n_hogs=0, n_nodes=2, launcher=(), idle="adaptive"):
+    """Events per second and CPU time per event of a run, and what it lost. idle: "poll" where
+    each node has a CPU for itself."""
     bench.need_two_cpus()
     if path == VETH or launcher:
         need_root()
     with evbtest.Workspace() as work, Folded(
             work, (bench.first, bench.second), load=load, path=path, placement=placement,
-            idle="adaptive", n_nodes=n_nodes, launcher=launcher) as nodes:
+            idle=idle, n_nodes=n_nodes, launcher=launcher) as nodes:
         settle(nodes, bench)
         with hogs(n_hogs):
             result = nodes.measure(bench.window)
@@ -83,7 +84,7 @@ def _paths(bench):
     rows = {name: row for name, row in PATHS.items() if not bench.quick or row[0] != LARGE}
     experiments = {}
     for name, row in rows.items():
-        experiments[name] = lambda row=row: _run(bench, *row)
+        experiments[name] = lambda row=row: _run(bench, *row, idle="poll")
     for load, path in dict.fromkeys(row[:2] for row in rows.values()):
         experiments[load, path] = lambda load=load, path=path: _bound(bench, load, path)
     found, missing = bench.interleave(experiments)
@@ -93,7 +94,7 @@ def _paths(bench):
         ("of_best", "of the best placement", "share"), ("cpu_ns", "CPU per event", "ns"),
         ("lost", "lost", "")], [
             "all sources without a limit, every event through the event manager (push, linear "
-            "shift); the two nodes' CPU time, per event of the system",
+            "shift); the two nodes' CPU time, per event of the system; idle policy poll",
             "bound: memory copies (memif: two in mean), and over veth what af_packet alone moves in "
             "full packets, one CPU sending and one receiving"])
     for name, (load, path, placement) in rows.items():
@@ -131,7 +132,7 @@ def _beside_others(bench):
     table = Table("two: the same beside other work, and three nodes on two CPUs", [
         ("events", "events", "events/s"), ("kept", "of that without", "share"),
         ("cpu_ns", "CPU per event", "ns"), ("lost", "lost", "")], [
-            "of that without: without the busy processes, or with two nodes"])
+            "of that without: without the busy processes, or with two nodes; idle policy adaptive"])
     table.add(BESIDE, found["quiet"], {}, missing.get("quiet"), [NOTHING_LOST])
     third = Target("a third", "kept", lambda share: share >= 1 / 3)
     for key, name in (("loaded", f"beside {HOGS} busy processes"),
