@@ -111,8 +111,11 @@ int evb_reader_open(struct evb_reader **reader, const char *name,
 // Gets the next event. Waits up to timeout_ms (0: not at all, negative: without limit).
 // Returns 1 with an event, 0 when the time is over, -EPIPE when the run is over (or its process is
 // dead) and no event is left. A member then finishes the events that it still holds before it
-// closes: perhaps no other member is left that could get them. Waiting means polling, with a sleep
-// between two polls of 50 us, or of a hundredth of the time waited so far, up to 1 ms.
+// closes: perhaps no other member is left that could get them. Waiting means polling, with pauses.
+// A pause is 50 us at first, and becomes longer, up to 500 us, while fewer than 8 events come in it
+// (fewer than a quarter of the slots, where this is less), so that the CPU does not wake up for
+// each event. In a long wait it is a hundredth of the time waited so far, up to 1 ms. A program
+// that needs events earlier calls this function with 0 again and again.
 int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int timeout_ms);
 
 // Makes evb_reader_next() return -EPIPE at the end of the present run also where the same process

@@ -2,6 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "evb_reader.h"
 #include "evring_place.h"
+#include "reader_pause.h"
 #include "reader_ring.h"
 #include "reader_watch.h"
 
@@ -16,8 +17,6 @@
 #include "base/tick_clock.h"
 
 #define DEFAULT_GROUP "main"
-#define POLL_LEAST_NS 50000 // between two polls while waiting
-#define POLL_MOST_NS  1000000
 #define CHECK_NS      100000000 // between two checks for dead processes
 #define NS_PER_MS     UINT64_C(1000000)
 
@@ -29,6 +28,8 @@ struct evb_reader {
 	unsigned n_rings;
 	unsigned turn; // ring to poll first
 	uint64_t checked_ns;
+	uint64_t pause_ns; // between two polls
+	uint64_t n_before; // events that had been delivered before the last pause
 	struct evb_reader_counters counters;
 	char error[EVRING_ERROR_SIZE];
 };
@@ -299,12 +300,25 @@ static int look_for_end(struct evb_reader *reader, struct evb_event *event, uint
 	return evring_error(-EPIPE, reader->error, "the run is over");
 }
 
-// Sleeps between two polls. A long wait makes an event later by at most a hundredth of the wait.
-static void doze(uint64_t waited)
+// Slots of the ring that has the fewest.
+static uint64_t fewest_slots(const struct evb_reader *reader)
 {
-	uint64_t ns = waited / 100;
+	uint64_t fewest = UINT64_MAX;
 
-	ns = ns < POLL_LEAST_NS ? POLL_LEAST_NS : ns > POLL_MOST_NS ? POLL_MOST_NS : ns;
+	for (unsigned i = 0; i < reader->n_rings; i++)
+		if (reader->rings[i].view.n_slots < fewest)
+			fewest = reader->rings[i].view.n_slots;
+	return fewest;
+}
+
+static void doze(struct evb_reader *reader, uint64_t waited)
+{
+	const uint64_t found = reader->counters.events - reader->n_before;
+	uint64_t ns;
+
+	reader->n_before = reader->counters.events;
+	reader->pause_ns = reader_next_pause(reader->pause_ns, found, fewest_slots(reader));
+	ns = reader_sleep(reader->pause_ns, waited);
 	nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
 }
 
@@ -328,7 +342,7 @@ int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int time
 			return rc;
 		if (timeout_ms >= 0 && now - begin >= (uint64_t)timeout_ms * NS_PER_MS)
 			return 0;
-		doze(now - begin);
+		doze(reader, now - begin);
 	}
 }
 
