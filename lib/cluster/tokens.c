@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS_LOG 2 // 4 buckets per token
-
+#define BUCKETS_LOG 2 // log2 of the buckets per token
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15) // 2^64 / golden ratio
 
 // Multiples of the golden ratio lie almost evenly in the circle of the numbers modulo 1 (three-gap
 // theorem), so events whose numbers follow on each other have buckets of their own: chains are
-// rare, and the processor predicts their end. A random hash would have a chain in each third
-// bucket. It needs no key: the event manager numbers the events, and no remote host chooses the
-// numbers.
+// rare, and the processor predicts their end. With a random hash many lookups would meet another
+// event first. It needs no key: the event manager numbers the events, no sender of data does.
 static uint32_t *bucket_of(const struct tokens *tokens, uint64_t event)
 {
 	return &tokens->buckets[event * GOLDEN >> tokens->shift];

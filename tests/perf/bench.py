@@ -109,8 +109,8 @@ def parse_arguments():
                         help="`peers`: the built program of another event builder; NAME: "
                         f"{', '.join(suites_peers.PEERS)}")
     parser.add_argument("--repetitions", type=int, metavar="N", help="of each figure (5, quick 2)")
-    parser.add_argument("--build", default=os.path.join(evbtest.REPOSITORY, "build"),
-                        help="the build folder (build)")
+    parser.add_argument("--build", default=os.path.join(evbtest.REPOSITORY, "build-bench"),
+                        help="the build folder (build-bench)")
     options = parser.parse_args()
     unknown = [name for name in options.suites if name not in SUITES]
     if unknown:
