@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS_LOG 2 // log2 of the buckets per token
-#define GOLDEN UINT64_C(0x9e3779b97f4a7c15) // 2^64 / golden ratio
+#define BUCKETS_LOG 2                            // log2 of the buckets per token
+#define GOLDEN      UINT64_C(0x9e3779b97f4a7c15) // 2^64 / golden ratio
 
 // Multiples of the golden ratio lie almost evenly in the circle of the numbers modulo 1 (three-gap
 // theorem), so events whose numbers follow on each other have buckets of their own: chains are
