@@ -209,7 +209,7 @@ static void take_phase(struct cluster_manager *manager, unsigned from,
 
 	(void)now;
 	if (rank != CLUSTER_NONE && ctrl_get_phase(record, &received) == WIRE_OK &&
-	    received.run == manager->run)
+	    received.run == manager->run && (received.flags & CTRL_OF_ALL) == 0)
 		sched_phases_reach(&manager->phases, rank, received.phase);
 }
 
@@ -256,7 +256,7 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 // Tells the readout nodes which phases all of them have finished.
 static void send_phase(struct cluster_manager *manager)
 {
-	struct ctrl_phase record = { .run = manager->run };
+	struct ctrl_phase record = { .run = manager->run, .flags = CTRL_OF_ALL };
 	uint8_t bytes[CTRL_PHASE_SIZE];
 
 	if (!manager->phases.is_due || !sched_phases_least(&manager->phases, &record.phase) ||

@@ -169,7 +169,8 @@ void node_readouts_assigned(struct cluster_node *node, const struct ctrl_record 
 	struct message message = { .kind = MESSAGE_ASSIGN };
 
 	if (ctrl_get_announce(record, &received) != WIRE_OK || !node->cluster->shares_source ||
-	    node->n_readouts == 0 || !node_is_in_run(node, received.run))
+	    node->n_readouts == 0 || !node_is_in_run(node, received.run) ||
+	    (received.flags & CTRL_ASSIGNED) == 0)
 		return;
 	message.event = received.begin;
 	message.bytes = received.end - received.begin;
@@ -202,6 +203,10 @@ void node_readouts_phase(struct cluster_node *node, const struct ctrl_record *re
 	struct ctrl_phase received;
 
 	if (ctrl_get_phase(record, &received) != WIRE_OK || !node_is_in_run(node, received.run))
+		return;
+	// On the manager's node this may be the report of this node. Managers of earlier versions
+	// send no flag.
+	if ((received.flags & CTRL_OF_ALL) == 0 && node->manager == node_self(node))
 		return;
 	node->limit = received.phase;
 	for (unsigned i = 0; i < node->n_readouts; i++)

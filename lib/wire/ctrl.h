@@ -152,6 +152,10 @@ enum ctrl_announce_flag {
 	CTRL_ASSIGNED = 2,
 };
 
+enum ctrl_phase_flag {
+	CTRL_OF_ALL = 1, // from the manager: its own node also gets what this node has reported
+};
+
 enum ctrl_grant_flag {
 	CTRL_PLACED = 1,  // address, size and rkey name the place for RDMA WRITE
 	CTRL_BARRIER = 2, // its phase begins as PHASE of the manager allows

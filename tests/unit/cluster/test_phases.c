@@ -36,20 +36,25 @@ static void assert_limits(uint32_t phase)
 		assert_limit(i, phase);
 }
 
-// All readouts have got grants.
+// All readouts, on the nodes from `first` on, have got grants.
+static void begin_with(const struct farm_options *options, unsigned first)
+{
+	farm_open(&farm, options);
+	assert_true(farm_await(&farm, CTRL_RUNNING, SECOND));
+	farm_run(&farm, SECOND);
+	for (unsigned i = first; i < first + READOUTS; i++) {
+		assert_true(readout_of(i)->session > 0);
+		assert_false(readout_of(i)->has_limit);
+	}
+}
+
 static void begin(void)
 {
 	const struct farm_options options = {
 		.seed = 5, .n_readouts = READOUTS, .n_builders = 2, .phase_barrier = 1
 	};
 
-	farm_open(&farm, &options);
-	assert_true(farm_await(&farm, CTRL_RUNNING, SECOND));
-	farm_run(&farm, SECOND);
-	for (unsigned i = FIRST; i < FIRST + READOUTS; i++) {
-		assert_true(readout_of(i)->session > 0);
-		assert_false(readout_of(i)->has_limit);
-	}
+	begin_with(&options, FIRST);
 }
 
 static void end(void)
@@ -98,6 +103,34 @@ static void lost_node__does_not_hold_the_others(void **state)
 	end();
 }
 
+// The records of both directions reach the node of the manager: its own report is no limit, and the
+// limit is no report of this node.
+static void manager_that_reads__tells_its_reports_from_limits(void **state)
+{
+	const struct farm_options options = { .seed = 5, .n_folded = READOUTS, .phase_barrier = 1 };
+
+	(void)state;
+	begin_with(&options, 0);
+	report(0, 7);
+	assert_false(readout_of(0)->has_limit);
+	report(1, 3);
+	report(2, 4);
+	for (unsigned i = 0; i < READOUTS; i++)
+		assert_limit(i, 3);
+	report(1, 6);
+	report(2, 6);
+	for (unsigned i = 0; i < READOUTS; i++)
+		assert_limit(i, 6);
+	report(1, 9);
+	report(2, 9);
+	for (unsigned i = 0; i < READOUTS; i++)
+		assert_limit(i, 7);
+	report(0, 8);
+	for (unsigned i = 0; i < READOUTS; i++)
+		assert_limit(i, 8);
+	end();
+}
+
 // The numbers of the next manager are others.
 static void next_manager__is_told_anew(void **state)
 {
@@ -129,6 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(limit__is_the_least_that_nodes_have_reached),
 		cmocka_unit_test(lost_node__does_not_hold_the_others),
+		cmocka_unit_test(manager_that_reads__tells_its_reports_from_limits),
 		cmocka_unit_test(next_manager__is_told_anew),
 	};
 

@@ -491,6 +491,7 @@ static void get__every_field_of_events(void **state)
 	assert_int_equal(ctrl_get_phase(&record, &phase), WIRE_OK);
 	assert_int_equal(phase.run, 42);
 	assert_int_equal(phase.phase, 0x89abcdef);
+	assert_int_equal(phase.flags, CTRL_OF_ALL);
 	bytes_free(&bytes);
 }
 
