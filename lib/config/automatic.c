@@ -13,7 +13,11 @@
 #define SLOT_UNKNOWN  (4ull << 20)
 #define SLOT_UNIT     4096u
 #define SLOT_MOST     (4ull << 30)
-#define FRAGMENT_UNIT 4u // to which fragments are padded, in bytes
+#define FRAGMENT_UNIT 4u    // to which fragments are padded, in bytes
+#define HEADERS_MOST  80u   // of a packet within the MTU, in bytes
+#define ROCE_DATA     4096u // of a full RoCE packet, at most
+#define DEPTH_LEAST   4096u
+#define DEPTH_BYTES   (32u << 20) // of the packets in a link whose depth is automatic
 
 static void resolve_port(struct port_settings *port)
 {
@@ -69,6 +73,65 @@ static int resolve_builder(struct config_reader *reader, struct config *config, 
 			   sources->packing, sources->fragment_size);
 }
 
+static uint32_t least_mtu(const struct config *config)
+{
+	uint32_t least = PORT_MTU_MOST;
+
+	for (unsigned i = 0; i < config->n_ports; i++)
+		if (config->ports[i].mtu < least)
+			least = config->ports[i].mtu;
+	return least;
+}
+
+// Bytes of blocks in a full packet, at least.
+static uint32_t data_of_packet(const struct config *config, uint32_t mtu)
+{
+	const uint32_t data = mtu - HEADERS_MOST;
+
+	if (config->transport.kind != CONFIG_TRANSPORT_ROCE)
+		return data;
+	if (config->roce.path_mtu != 0)
+		return config->roce.path_mtu;
+	return data < ROCE_DATA ? data / 2 : ROCE_DATA; // a power of two
+}
+
+static uint64_t power_of_two_below(uint64_t n)
+{
+	return UINT64_C(1) << (63 - __builtin_clzll(n));
+}
+
+// With an event manager a builder is sent no more than what its slots hold. A link with room for
+// all of it never fills, however late the builder is.
+static uint32_t find_depth(const struct config *config)
+{
+	const uint32_t mtu = least_mtu(config);
+	const uint64_t most = power_of_two_below(DEPTH_BYTES / mtu);
+	uint64_t packets = 1;
+
+	for (unsigned i = 0; i < config->n_builders; i++) {
+		const struct config_builder *builder = &config->builders[i];
+		const uint64_t event = builder->slot_size / data_of_packet(config, mtu) +
+				       config->sources.n_ids; // a part of a packet of each
+
+		if (builder->slots * event > packets)
+			packets = builder->slots * event;
+	}
+	packets = power_of_two_below(2 * packets - 1);
+	if (packets > most)
+		packets = most;
+	return packets > DEPTH_LEAST ? (uint32_t)packets : DEPTH_LEAST;
+}
+
+static void resolve_links(const struct config_reader *reader, struct config *config)
+{
+	if (config->links.depth != CONFIG_DEPTH_AUTO)
+		return;
+	config->links.depth =
+	    reader->node != NULL && config->event_manager.sched.mode != SCHED_STATIC
+		? find_depth(config)
+		: DEPTH_LEAST;
+}
+
 int config_resolve(struct config_reader *reader, struct config *config)
 {
 	for (unsigned i = 0; i < config->n_ports; i++)
@@ -76,5 +139,6 @@ int config_resolve(struct config_reader *reader, struct config *config)
 	for (unsigned i = 0; i < config->n_builders; i++)
 		if (resolve_builder(reader, config, i))
 			return -1;
+	resolve_links(reader, config);
 	return 0;
 }

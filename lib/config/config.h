@@ -43,8 +43,9 @@
 
 #define CONFIG_MANAGER_NODE "*" // instead of a node's name: the node of the event manager
 
-#define CONFIG_AUTO      UINT32_MAX // value of a number for which the file contains "auto"
-#define CONFIG_SLOT_AUTO 0          // the same of a builder's slot_size
+#define CONFIG_AUTO       UINT32_MAX // value of a number for which the file contains "auto"
+#define CONFIG_SLOT_AUTO  0          // the same of a builder's slot_size
+#define CONFIG_DEPTH_AUTO 0          // the same of links.depth
 
 struct config_memory {
 	enum memory_kind kind;
@@ -269,7 +270,7 @@ enum config_link_policy {
 };
 
 struct config_links {
-	uint32_t depth; // segments per link, power of two
+	uint32_t depth; // segments per link, power of two; the parser replaces `auto`
 	enum config_link_policy policy;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What "auto" becomes: the MTU and the rate of a port's interface, the size of slots.
+// What "auto" becomes: the MTU and the rate of a port's interface, the size of slots, the depth of
+// links.
 #include <string.h>
 
 #include "helpers.h"
@@ -158,6 +159,55 @@ static void slot_size__beyond_the_largest_is_refused(void **state)
 				   "possible");
 }
 
+// --- links.depth ---
+
+static void assert_depth(const char *const *overrides, uint32_t depth)
+{
+	struct config *config = load_node("c", overrides);
+
+	assert_int_equal(config->links.depth, depth);
+	config_free(config);
+}
+
+#define NODE_C(slots, mtu)                                                              \
+	"nodes[2].builders=[{\"name\": \"b\", \"slots\": " slots ", "                   \
+	"\"slot_size\": \"512KiB\"}]",                                                  \
+	    "nodes[2].ports=[{\"name\": \"wire\", \"profile\": \"ring\", \"mtu\": " mtu \
+	    ", \"address\": \"10.0.0.3/24\"}]"
+
+static void depth__has_room_for_what_slots_hold(void **state)
+{
+	(void)state;
+	// An event has 524288 / 1420 packets and a part of one of each of 4 sources: 373.
+	assert_depth(ALL(NODE_C("20", "1500")), 8192);
+	assert_depth(ALL(NODE_C("22", "1500")), 16384);
+	assert_depth(ALL(NODE_C("10", "1500")), 4096);
+	assert_depth(ALL(NODE_C("64", "9000")), 4096);
+}
+
+static void depth__is_limited_by_the_bytes_of_the_packets(void **state)
+{
+	(void)state;
+	assert_depth(ALL(NODE_C("1024", "1500")), 16384); // 32 MiB / 1500 = 22369
+	assert_depth(ALL(NODE_C("1024", "9000")), 4096);
+}
+
+static void depth__without_grants_is_usual(void **state)
+{
+	struct config *config = load_with("builders[0].slots=1024");
+
+	(void)state;
+	assert_int_equal(config->links.depth, 4096);
+	config_free(config);
+	assert_depth(ALL(NODE_C("1024", "1500"), "event_manager.mode=static"), 4096);
+}
+
+static void depth__that_the_file_states_stays(void **state)
+{
+	(void)state;
+	assert_depth(ALL(NODE_C("1024", "1500"), "links.depth=64"), 64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +222,10 @@ int main(void)
 		cmocka_unit_test(slot_size__that_the_file_states_stays),
 		cmocka_unit_test(slot_size__of_a_node_is_known_to_all),
 		cmocka_unit_test(slot_size__beyond_the_largest_is_refused),
+		cmocka_unit_test(depth__has_room_for_what_slots_hold),
+		cmocka_unit_test(depth__is_limited_by_the_bytes_of_the_packets),
+		cmocka_unit_test(depth__without_grants_is_usual),
+		cmocka_unit_test(depth__that_the_file_states_stays),
 	};
 
 	return cmocka_run_group_tests_name("automatic", tests, NULL, NULL);

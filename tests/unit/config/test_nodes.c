@@ -19,7 +19,7 @@ static void node__has_what_the_file_says_for_all(void **state)
 	assert_int_equal(config->idle.policy, CONFIG_IDLE_POLL);
 	assert_int_equal(config->sources.n_ids, 4);
 	assert_int_equal(config->sources.n_expected, 4);
-	assert_int_equal(config->links.depth, 4096);
+	assert_int_equal(config->links.depth, 16384);
 	config_free(config);
 }
 
