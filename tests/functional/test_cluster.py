@@ -331,6 +331,25 @@ def wait_for_steps(system, events):
     system.wait_for(agree, f"{events} events in each step")
 
 
+def test_phase_barrier_of_folded_nodes():
+    """Nodes wait for each other after each event, and the event manager's node reads, too: all know how
+    far the others are, and none waits until its longest wait is over."""
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", rate=RATE, writers=False,
+                               event_manager={"phase_barrier": 1, "heartbeat_timeout": "10s"})
+        with cluster.System(work, configuration) as system:
+            system.start()
+            wait_for_more(system, 3 * RATE)
+            readouts = []
+            for node in system.nodes:
+                with telemetry.Telemetry(f"{system.name}-{node}") as client:
+                    readouts.append(client.query("/evb/readout/info", "boards"))
+            system.ctl("stop")
+            system.end(PATIENCE_S)
+        check(any(one["held_phase"] > 0 for one in readouts), f"nobody waited: {readouts}")
+        check_equal([one["phase_timeouts"] for one in readouts], [0, 0, 0], "waits that were too long")
+
+
 def test_states():
     """Each state is seen on every node, and the run number on every ring and file. In the pause all
     counters rest."""
