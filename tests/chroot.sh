@@ -12,7 +12,8 @@
 #   arm64    builds for aarch64 and runs the unit tests. The kernel starts programs of aarch64 by QEMU,
 #            in a user namespace of its own, so that the tests may start others; this needs Linux 6.7.
 #   package  builds the Debian packages, installs them, and runs the demo and a capture with them.
-# The last line is "N passed, N failed, N skipped". Exit status: 0 all passed, 77 skipped, else failed.
+# With EVB_CHROOT_GATE=FILE nothing is built before that file is there: meanwhile other tests can have the
+# CPUs. The last line is "N passed, N failed, N skipped". Exit status: 0 all passed, 77 skipped, else failed.
 set -euo pipefail
 
 skip() {
@@ -147,8 +148,15 @@ inside() {
     return "$status"
 }
 
+wait_at_gate() {
+    until [ -z "${EVB_CHROOT_GATE:-}" ] || [ -e "$EVB_CHROOT_GATE" ]; do
+        sleep 1
+    done
+}
+
 try_all() {
     within ./dev install build unit
+    wait_at_gate
     versions gcc
     within ./dev test unit | tee "$scratch/tests.log" || status=$?
     within ./dev demo --duration 3 --strict && try_programs build/evb || status=1

@@ -132,7 +132,7 @@ test_stop_drains() {
     run_evb --detach --name demo evb >/dev/null
     until podman exec demo evb stat /evb/summary >/dev/null 2>&1; do
         tries=$((tries + 1))
-        if [ "$tries" = 100 ]; then
+        if [ "$tries" = 600 ]; then
             podman logs demo
             return 1
         fi
@@ -161,7 +161,7 @@ receives_as_nobody() {
         --set memory.kind=shm --log json --summary /out/summary.json >/dev/null
     until podman logs receiver 2>&1 | grep -q '"message":"running"'; do
         tries=$((tries + 1))
-        if [ "$tries" = 100 ]; then
+        if [ "$tries" = 600 ]; then
             podman logs receiver
             return 1
         fi
