@@ -17,6 +17,8 @@
 #define HEADERS_MOST  80u   // of a packet within the MTU, in bytes
 #define ROCE_DATA     4096u // of a full RoCE packet, at most
 #define DEPTH_LEAST   4096u
+#define DEPTH_LARGE   1024u // at least, of packets above MTU_LARGE
+#define MTU_LARGE     9600u
 #define DEPTH_BYTES   (32u << 20) // of the packets in a link whose depth is automatic
 
 static void resolve_port(struct port_settings *port)
@@ -75,7 +77,7 @@ static int resolve_builder(struct config_reader *reader, struct config *config, 
 
 static uint32_t least_mtu(const struct config *config)
 {
-	uint32_t least = PORT_MTU_MOST;
+	uint32_t least = config->n_ports > 0 ? PORT_MTU_MOST : MTU_UNKNOWN;
 
 	for (unsigned i = 0; i < config->n_ports; i++)
 		if (config->ports[i].mtu < least)
@@ -102,9 +104,8 @@ static uint64_t power_of_two_below(uint64_t n)
 
 // With an event manager a builder is sent no more than what its slots hold. A link with room for
 // all of it never fills, however late the builder is.
-static uint32_t find_depth(const struct config *config)
+static uint32_t find_depth(const struct config *config, uint32_t mtu, uint32_t least)
 {
-	const uint32_t mtu = least_mtu(config);
 	const uint64_t most = power_of_two_below(DEPTH_BYTES / mtu);
 	uint64_t packets = 1;
 
@@ -119,17 +120,20 @@ static uint32_t find_depth(const struct config *config)
 	packets = power_of_two_below(2 * packets - 1);
 	if (packets > most)
 		packets = most;
-	return packets > DEPTH_LEAST ? (uint32_t)packets : DEPTH_LEAST;
+	return packets > least ? (uint32_t)packets : least;
 }
 
 static void resolve_links(const struct config_reader *reader, struct config *config)
 {
+	const uint32_t mtu = least_mtu(config);
+	const uint32_t least = mtu > MTU_LARGE ? DEPTH_LARGE : DEPTH_LEAST;
+
 	if (config->links.depth != CONFIG_DEPTH_AUTO)
 		return;
 	config->links.depth =
 	    reader->node != NULL && config->event_manager.sched.mode != SCHED_STATIC
-		? find_depth(config)
-		: DEPTH_LEAST;
+		? find_depth(config, mtu, least)
+		: least;
 }
 
 int config_resolve(struct config_reader *reader, struct config *config)

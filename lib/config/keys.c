@@ -261,8 +261,8 @@ static OBJECT(idle, idle_keys);
 static const struct config_key link_keys[] = {
 	{ .name = "depth", WHOLE(COUNT), RANGE(64, 1048576), .power_of_two = true,
 	  OR_AUTO(CONFIG_DEPTH_AUTO), FIELD(config_links, depth), .standard = "auto",
-	  .help = "Entries of a link; auto: 4096, or for the packets of as many events as an "
-		  "event manager may grant, with up to 32 MiB." },
+	  .help = "Entries of a link; auto: 4096 (1024 with an MTU above 9600), or for the "
+		  "packets of as many events as an event manager may grant, up to 32 MiB." },
 	{ .name = "policy", WORDS("lossless", "drop"), FIELD(config_links, policy),
 	  .standard = "lossless",
 	  .help = "With a full link: lossless stops rx; drop drops." },

@@ -75,7 +75,7 @@ static void read_capabilities(struct profile *profile, const cJSON *list)
 static int read_profile(struct profile *profile, const cJSON *root,
 			const struct port_settings *port, char *error)
 {
-	bool jumbo = port->mtu > 1500;
+	bool jumbo = port->mtu > number(root, "jumbo_above", 1500);
 	char bus[8];
 
 	*profile = (struct profile){
@@ -107,6 +107,12 @@ static int read_profile(struct profile *profile, const cJSON *root,
 	if (jumbo)
 		profile->minimum_buffer =
 		    number(root, "jumbo_minimum_buffer", profile->minimum_buffer);
+	if (jumbo && port->rx_descriptors == 0)
+		profile->rx_descriptors =
+		    number(root, "jumbo_rx_descriptors", profile->rx_descriptors);
+	if (jumbo && port->tx_descriptors == 0)
+		profile->tx_descriptors =
+		    number(root, "jumbo_tx_descriptors", profile->tx_descriptors);
 	jumbo = jumbo && cJSON_HasObjectItem(root, "jumbo_arguments");
 	read_arguments(profile, cJSON_GetObjectItemCaseSensitive(root, jumbo ? "jumbo_arguments"
 									     : "arguments"));

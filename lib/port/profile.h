@@ -16,7 +16,9 @@
 //   mtu_is_free          the driver passes larger frames than its largest configurable MTU allows
 //   minimum_buffer       bytes of a packet for which an mbuf must have room
 //   arguments            further device arguments
-//   jumbo_minimum_buffer, jumbo_arguments   replace these two for MTUs above 1500
+//   jumbo_minimum_buffer, jumbo_arguments, jumbo_rx_descriptors, jumbo_tx_descriptors
+//                        replace the above for MTUs above jumbo_above
+//   jumbo_above          bytes, 1500 if not stated
 //   linger_ms            time for which a port stays open after the last packet was sent; packets
 //                        that the peer has not fetched are lost when the port closes
 //   close_on_interrupt_thread   another thread may not close a port while the driver handles the

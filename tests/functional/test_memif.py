@@ -17,9 +17,9 @@ SOURCES = 8
 ADDRESS = "10.9.0.1"
 
 
-def nodes(work, mtu, **generator):
+def nodes(work, mtu, size=400, **generator):
     """(builder node, generator node)"""
-    whole = appliance.generated(work, SOURCES, packing=20, count=EVENTS, size=400,
+    whole = appliance.generated(work, SOURCES, packing=20, count=EVENTS, size=size,
                                 generator={"destination": {"address": ADDRESS}, **generator})
     socket = work.path("memif.sock")
     builder = {key: value for key, value in whole.items() if key != "generators"}
@@ -57,6 +57,11 @@ def test_mtu_1500():
 
 def test_mtu_9000():
     run_two(mtu=9000)
+
+
+def test_mtu_65000():
+    """Blocks of 80 kB, each in a packet that is full and a smaller one."""
+    run_two(mtu=65000, size=4000)
 
 
 def test_rate():

@@ -73,7 +73,7 @@ class Folded(cluster.System):
             "builders": [{"name": "b0", "slots": load.slots, "slot_size": load.load.slot_bytes}],
             "nodes": [{
                 "name": name, "manager": name == "a",
-                "ports": [self._port(work, path, number)],
+                "ports": [self._port(work, path, number, load.mtu)],
                 **({"lcores": [{"cpu": cpus[number % len(cpus)], "roles": [
                     "rx.wire", "control", "builder.b0", "readout.boards"]}]}
                    if placement == OWN else {}),
@@ -88,9 +88,9 @@ class Folded(cluster.System):
         self._clients = {}
 
     @staticmethod
-    def _port(work, path, number):
+    def _port(work, path, number, mtu):
         port = {"name": "wire", "profile": "memif", "device": work.path("memif.sock"),
-                "mtu": 9000, "address": f"10.78.0.{number + 1}/24", "link_timeout": 0}
+                "mtu": mtu, "address": f"10.78.0.{number + 1}/24", "link_timeout": 0}
         if path == MEMIF:
             return {**port, "options": {"role": "client" if number else "server"}}
         port["device"] = f"veth-{number}"

@@ -190,6 +190,7 @@ static void depth__is_limited_by_the_bytes_of_the_packets(void **state)
 	(void)state;
 	assert_depth(ALL(NODE_C("1024", "1500")), 16384); // 32 MiB / 1500 = 22369
 	assert_depth(ALL(NODE_C("1024", "9000")), 4096);
+	assert_depth(ALL(NODE_C("1024", "65000")), 1024);
 }
 
 static void depth__without_grants_is_usual(void **state)

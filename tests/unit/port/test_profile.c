@@ -124,14 +124,29 @@ static void builtin__af_packet_rings_have_no_gaps(void **state)
 	}
 }
 
-static void builtin__without_jumbo_arguments_keep_theirs(void **state)
+// One buffer has room for a whole frame.
+static void builtin__memif_has_larger_buffers_above_its_own_limit(void **state)
 {
-	struct profile profile = load("memif", 9000);
+	struct profile profile = load("memif", 9600);
 
 	(void)state;
 	assert_string_equal(argument(&profile, "bsize"), "10240");
 	assert_int_equal(profile.minimum_buffer, 10240);
-	profile = load("pcap", 9000);
+	profile = load("memif", 9601);
+	assert_string_equal(argument(&profile, "bsize"), "65280");
+	assert_int_equal(profile.n_arguments, 4);
+	assert_int_equal(profile.rx_descriptors, 256);
+	assert_in_range(port_buffer_size(&profile, 9601), 9601 + 14 + 8, 10240);
+	profile = load("memif", profile.maximum_mtu);
+	assert_in_range(port_buffer_size(&profile, profile.maximum_mtu),
+			profile.maximum_mtu + 14 + 8, 65280);
+}
+
+static void builtin__without_jumbo_arguments_keep_theirs(void **state)
+{
+	struct profile profile = load("pcap", 9000);
+
+	(void)state;
 	assert_int_equal(profile.n_arguments, 0);
 	assert_int_equal(profile.minimum_buffer, 0);
 	assert_false(profile.partial_checksums);
@@ -273,6 +288,7 @@ int main(void)
 		cmocka_unit_test(builtin__all_load),
 		cmocka_unit_test(builtin__af_packet_has_jumbo_arguments),
 		cmocka_unit_test(builtin__af_packet_rings_have_no_gaps),
+		cmocka_unit_test(builtin__memif_has_larger_buffers_above_its_own_limit),
 		cmocka_unit_test(builtin__without_jumbo_arguments_keep_theirs),
 		cmocka_unit_test(unknown__names_the_known),
 		cmocka_unit_test(file__by_its_path),
