@@ -31,6 +31,7 @@ outside() {
     for tool in debootstrap ip podman runc; do
         [ "$(command -v "$tool")" ] || skip "needs $tool; ./dev install image_try brings it"
     done
+    renice --priority 5 --pid "$$" >/dev/null # other tests run beside it
     scratch=$(mktemp -d /tmp/evb-image-XXXXXX)
     made=
     trap clean_up EXIT
