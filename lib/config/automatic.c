@@ -94,7 +94,7 @@ static uint32_t data_of_packet(const struct config *config, uint32_t mtu)
 		return data;
 	if (config->roce.path_mtu != 0)
 		return config->roce.path_mtu;
-	return data < ROCE_DATA ? data / 2 : ROCE_DATA; // a power of two
+	return data < ROCE_DATA ? data / 2 : ROCE_DATA; // auto: a power of two
 }
 
 static uint64_t power_of_two_below(uint64_t n)

@@ -24,8 +24,8 @@ def test_modes():
     if not evbtest.LONG:
         evbtest.skip("takes long")
     for mode in ("push", "pull", "static"):
-        check_chain(mode=mode, events=2000)
-        check_chain(mode=mode, events=2000, boards="udp")
+        check_chain(mode=mode, events=5000)
+        check_chain(mode=mode, events=5000, boards="udp")
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def test_manager_stopped_and_killed():
 def test_take_overs():
     """The manager in office is killed, stopped and cut off; three can be it. How long a take-over
     takes depends on the load of the machine, and is judged by `./dev chaos --standby`."""
-    wrong = chaos_standby.run(15 if evbtest.LONG else 6, seed=3, timeout=1.0, within=None)
+    wrong = chaos_standby.run(30 if evbtest.LONG else 6, seed=3, timeout=1.0, within=None)
     check(not wrong, "\n".join(wrong))
 
 

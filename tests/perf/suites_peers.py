@@ -39,7 +39,7 @@ TARGETS = {"evb, memif, MTU 65000, each byte checked": 5, "evb, veth, MTU 65000,
 TIMES_ONE_PROCESS = 3  # so much faster than flesnet
 
 # The fragments of LSEB, and as many blocks in the buffers of a source. Its header of a fragment is part of
-# its size. LSEB is not faster with more bulks under way.
+# its size. LSEB is not faster with more bulks in flight.
 WORK = Work(sources=2, fragment=peer_lseb.MAXIMUM - peer_lseb.HEADER, packing=peer_lseb.BULK,
             slots=64, variants=2 * peer_lseb.CREDITS + 1,
             size={"law": "gaussian", "mean": peer_lseb.MEAN, "sigma": peer_lseb.SIGMA,
