@@ -294,7 +294,6 @@ static void print_response(const struct arguments *arguments, const cJSON *respo
 int cmd_ctl(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
-	char path[CONTROL_SOCKET_PATH_SIZE], error[CONTROL_SOCKET_ERROR_SIZE] = "out of memory";
 	struct ctl_target target;
 	cJSON *request, *response;
 
@@ -306,15 +305,15 @@ int cmd_ctl(int argc, char **argv)
 		.overrides = &arguments.overrides,
 		.is_command = strcmp(arguments.command, "status") != 0,
 	};
-	if (ctl_target_socket(&target, path) != 0)
-		return 1;
 	request = make_request(&arguments);
-	response = request != NULL ? control_client_request(path, request, error) : NULL;
-	cJSON_Delete(request);
-	if (response == NULL) {
-		fprintf(stderr, "evb ctl: %s\n", error);
+	if (request == NULL) {
+		fprintf(stderr, "evb ctl: out of memory\n");
 		return 1;
 	}
+	response = ctl_target_request(&target, request);
+	cJSON_Delete(request);
+	if (response == NULL)
+		return 1;
 	print_response(&arguments, response);
 	cJSON_Delete(response);
 	if (fflush(stdout) != 0) {

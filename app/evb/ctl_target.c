@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/tick_clock.h"
 
@@ -77,7 +78,7 @@ static enum office ask(const char *path, const char *name)
 	enum office office = OFFICE_UNKNOWN;
 
 	if (cJSON_AddStringToObject(request, "command", "status") != NULL)
-		status = control_client_request(path, request, error);
+		status = control_client_request(path, request, NULL, error);
 	if (status != NULL)
 		office = judge(status, name);
 	cJSON_Delete(request);
@@ -93,6 +94,7 @@ static enum office find_elected(const struct ctl_target *target,
 {
 	char other[CONTROL_SOCKET_PATH_SIZE];
 	enum office found = OFFICE_UNKNOWN;
+	bool is_silent = false; // a node that ran here
 
 	for (unsigned i = 0; i < system->n_nodes && found < OFFICE_NEW; i++) {
 		struct config *config = NULL;
@@ -104,52 +106,89 @@ static enum office find_elected(const struct ctl_target *target,
 			continue;
 		config_free(config);
 		office = ask(other, system->nodes[i].name);
+		if (office == OFFICE_UNKNOWN && access(other, F_OK) == 0)
+			is_silent = true;
 		if (office >= OFFICE_NEW)
 			strcpy(path, other);
 		if (office > found)
 			found = office;
 	}
-	return found;
+	// A node that died stays the event manager for the others until its term is over.
+	return found == OFFICE_OTHER && is_silent ? OFFICE_VACANT : found;
 }
 
-static void wait_for_elected(const struct ctl_target *target, const struct config *config,
-			     char path[CONTROL_SOCKET_PATH_SIZE])
+static void pause_between_polls(void)
 {
 	static const struct timespec pause = { .tv_nsec = POLL_NS };
+
+	nanosleep(&pause, NULL);
+}
+
+// Until `end`, of the monotonic clock. Returns what find_elected() found last.
+static enum office wait_for_elected(const struct ctl_target *target,
+				    const struct cluster_system *system, uint64_t end,
+				    char path[CONTROL_SOCKET_PATH_SIZE])
+{
+	for (;;) {
+		const enum office office = find_elected(target, system, path);
+
+		if (!target->is_command || (office != OFFICE_VACANT && office != OFFICE_NEW) ||
+		    tick_clock_monotonic_ns() >= end)
+			return office;
+		pause_between_polls();
+	}
+}
+
+static cJSON *ask_elected(const struct ctl_target *target, const struct config *config,
+			  char path[CONTROL_SOCKET_PATH_SIZE], const cJSON *request, char *error)
+{
 	const uint64_t wanted = 3 * config->event_manager.heartbeat_timeout_ns;
 	const uint64_t end =
 	    tick_clock_monotonic_ns() + (wanted > LEAST_PATIENCE_NS ? wanted : LEAST_PATIENCE_NS);
 
 	for (;;) {
-		const enum office office = find_elected(target, &config->cluster, path);
+		const enum office office = wait_for_elected(target, &config->cluster, end, path);
+		bool not_manager;
+		cJSON *response = control_client_request(path, request, &not_manager, error);
 
-		if (!target->is_command || (office != OFFICE_VACANT && office != OFFICE_NEW) ||
-		    tick_clock_monotonic_ns() >= end)
-			return;
-		nanosleep(&pause, NULL);
+		// The command of a node that manages is carried out there, not on this machine.
+		if (!not_manager || office == OFFICE_OTHER || tick_clock_monotonic_ns() >= end)
+			return response;
+		pause_between_polls();
 	}
 }
 
-int ctl_target_socket(const struct ctl_target *target, char path[CONTROL_SOCKET_PATH_SIZE])
+static bool is_socket(const char *path)
 {
-	const char *node = target->node != NULL ? target->node : CONFIG_MANAGER_NODE;
-	struct config *config;
 	struct stat found;
 
-	if (stat(target->target, &found) == 0 && S_ISSOCK(found.st_mode)) {
-		if (strlen(target->target) < CONTROL_SOCKET_PATH_SIZE) {
-			strcpy(path, target->target);
-			return 0;
-		}
+	return stat(path, &found) == 0 && S_ISSOCK(found.st_mode);
+}
+
+cJSON *ctl_target_request(const struct ctl_target *target, const cJSON *request)
+{
+	const char *node = target->node != NULL ? target->node : CONFIG_MANAGER_NODE;
+	char path[CONTROL_SOCKET_PATH_SIZE], error[CONTROL_SOCKET_ERROR_SIZE];
+	struct config *config = NULL;
+	cJSON *response;
+
+	if (!is_socket(target->target)) {
+		config = load_node(target, node, path);
+		if (config == NULL)
+			return NULL;
+	} else if (strlen(target->target) < sizeof(path)) {
+		strcpy(path, target->target);
+	} else {
 		fprintf(stderr, "evb ctl: %s is too long for the path of a socket\n",
 			target->target);
-		return -1;
+		return NULL;
 	}
-	config = load_node(target, node, path);
-	if (config == NULL)
-		return -1;
-	if (target->node == NULL && cluster_elects(&config->cluster))
-		wait_for_elected(target, config, path);
+	if (config != NULL && target->node == NULL && cluster_elects(&config->cluster))
+		response = ask_elected(target, config, path, request, error);
+	else
+		response = control_client_request(path, request, NULL, error);
 	config_free(config);
-	return 0;
+	if (response == NULL)
+		fprintf(stderr, "evb ctl: %s\n", error);
+	return response;
 }

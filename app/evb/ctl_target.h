@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The control socket that `evb ctl` asks: that of the node that was named, or the event manager's.
-// Where several nodes of this machine can be elected, it is that of the node in office.
+// The node that `evb ctl` sends its request to: the one that was named, or the event manager's.
+// Where several nodes of this machine can be elected, it is the node in office.
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,8 @@ struct ctl_target {
 	bool is_command; // to an event manager that knows its nodes; else: a question
 };
 
-// Writes the path of the socket. A command waits while the nodes elect an event manager, or while
-// the new one does not know all nodes yet: three heartbeat timeouts at most, and at least 2 s.
-// Returns 0, or -1 after one line on stderr.
-int ctl_target_socket(const struct ctl_target *target, char path[CONTROL_SOCKET_PATH_SIZE]);
+// Sends the request. A command waits while the nodes elect an event manager, or while the new one
+// does not know all nodes yet: three heartbeat timeouts at most, and at least 2 s. Where the term
+// of the event manager ends before it has the command, the next one gets it. Returns the response,
+// which the caller frees; or NULL after one line on stderr.
+cJSON *ctl_target_request(const struct ctl_target *target, const cJSON *request);

@@ -65,6 +65,14 @@ cJSON *control_response_error(const char *format, ...)
 	return response;
 }
 
+cJSON *control_response_not_manager(cJSON *response)
+{
+	if (cJSON_AddTrueToObject(response, "not_manager") != NULL)
+		return response;
+	cJSON_Delete(response);
+	return NULL;
+}
+
 // Sends a response and frees it. False if the client does not accept it at once.
 static bool send_response(int client, cJSON *response)
 {

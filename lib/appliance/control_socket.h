@@ -47,3 +47,6 @@ void control_socket_serve(struct control_socket *control, unsigned ms);
 // The responses {"ok": true} and {"ok": false, "error": TEXT}. NULL if memory ran out.
 cJSON *control_response_done(void);
 cJSON *control_response_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// Adds "not_manager" to an error response, or to NULL, and returns it: this node carried out
+// nothing, because it is not the event manager.
+cJSON *control_response_not_manager(cJSON *response);

@@ -84,6 +84,7 @@ static cJSON *command_system(struct run_control *control, const char *name,
 			     enum cluster_command command, const cJSON *wanted, bool *later)
 {
 	struct role *role = appliance_control(control->appliance);
+	enum control_role_answer answer;
 	char error[CONTROL_ERROR_SIZE];
 	unsigned node;
 	cJSON *response =
@@ -93,11 +94,21 @@ static cJSON *command_system(struct run_control *control, const char *name,
 		return response;
 	if (is_over(control))
 		return control_response_error("%s: the run is over", name);
-	if (control_role_ask(role, command, node, error) != 0)
+	answer = control_role_ask(role, command, node, error);
+	if (answer == CONTROL_ROLE_NOT_MANAGER)
+		return control_response_not_manager(control_response_error("%s: %s", name, error));
+	if (answer == CONTROL_ROLE_REFUSED)
 		return control_response_error("%s: %s", name, error);
 	control->asked_at = rte_rdtsc();
 	*later = true;
 	return NULL;
+}
+
+// Whether the process serves several runs of a system of nodes.
+static bool serves_several(const struct appliance *appliance)
+{
+	return appliance_control(appliance) != NULL &&
+	       config_serves_several_runs(appliance->config);
 }
 
 // A start with the number of the run: all nodes prepare for a run of this number first.
@@ -109,7 +120,7 @@ static cJSON *start_numbered(struct run_control *control, const cJSON *run, bool
 
 	if (!cJSON_IsNumber(run) || run->valuedouble < 1 || run->valuedouble > UINT32_MAX)
 		return control_response_error("start: a run has a number from 1 to %u", UINT32_MAX);
-	if (role == NULL || !config_serves_several_runs(appliance->config))
+	if (!serves_several(appliance))
 		return control_response_error("start: with event_manager.runs one, the number is "
 					      "that of the configuration: run_number");
 	if (run->valuedouble == appliance->run || !control_role_manages(role))
@@ -124,29 +135,22 @@ static cJSON *start_numbered(struct run_control *control, const cJSON *run, bool
 	return control_response_done();
 }
 
-// Why no other file can be used; NULL: it can.
-static const char *fixed(const struct appliance *appliance)
-{
-	const struct role *role = appliance_control(appliance);
-
-	if (role == NULL || !config_serves_several_runs(appliance->config))
-		return "the process serves one run: event_manager.runs many is needed";
-	return control_role_manages(role) ? NULL : "this node is not the event manager";
-}
-
 static cJSON *configure(struct run_control *control, const cJSON *file, bool *later)
 {
 	struct appliance *appliance = control->appliance;
-	const char *why = fixed(appliance);
 	char error[APPLIANCE_ERROR_SIZE];
 	bool is_same;
 
-	if (why == NULL && !cJSON_IsString(file))
-		why = "which file?";
-	if (why == NULL && is_over(control))
-		why = "the run is over";
-	if (why != NULL)
-		return control_response_error("configure: %s", why);
+	if (!serves_several(appliance))
+		return control_response_error("configure: the process serves one run: "
+					      "event_manager.runs many is needed");
+	if (!control_role_manages(appliance_control(appliance)))
+		return control_response_not_manager(
+		    control_response_error("configure: this node is not the event manager"));
+	if (!cJSON_IsString(file))
+		return control_response_error("configure: which file?");
+	if (is_over(control))
+		return control_response_error("configure: the run is over");
 	if (configure_begin(appliance, file->valuestring, &is_same, error) != 0)
 		return control_response_error("configure: %s", error);
 	if (is_same)
@@ -197,6 +201,8 @@ static cJSON *finish(void *context)
 		return control_response_done();
 	case CONTROL_ROLE_REFUSED:
 		return control_response_error("%s%s", configures ? "configure: " : "", error);
+	case CONTROL_ROLE_NOT_MANAGER:
+		return control_response_not_manager(control_response_error("%s", error));
 	case CONTROL_ROLE_WAITS:
 		break;
 	}

@@ -76,12 +76,15 @@ static char *exchange(int client, const cJSON *request, char *error)
 }
 
 // Returns the response if the request was accepted; otherwise frees it and sets the error.
-static cJSON *judge(cJSON *response, char *error)
+static cJSON *judge(cJSON *response, bool *not_manager, char *error)
 {
 	const cJSON *reason = cJSON_GetObjectItemCaseSensitive(response, "error");
 
 	if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(response, "ok")))
 		return response;
+	if (not_manager != NULL)
+		*not_manager =
+		    cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(response, "not_manager"));
 	if (cJSON_IsString(reason))
 		(void)fail(error, "%s", reason->valuestring);
 	else
@@ -91,17 +94,20 @@ static cJSON *judge(cJSON *response, char *error)
 	return NULL;
 }
 
-cJSON *control_client_request(const char *path, const cJSON *request, char *error)
+cJSON *control_client_request(const char *path, const cJSON *request, bool *not_manager,
+			      char *error)
 {
 	int client = connect_to(path, error);
 	cJSON *response = NULL;
 	char *text;
 
+	if (not_manager != NULL)
+		*not_manager = false;
 	if (client < 0)
 		return NULL;
 	text = exchange(client, request, error);
 	if (text != NULL)
-		response = judge(cJSON_Parse(text), error);
+		response = judge(cJSON_Parse(text), not_manager, error);
 	free(text);
 	close(client);
 	return response;

@@ -7,9 +7,14 @@
 //   {"command": "exclude", "node": "b"}      {"ok": true}
 //   {"command": "begin"}                     {"ok": false, "error": "there is no command ..."}
 //
+// A node that refuses a command because it is not the event manager adds "not_manager": true. It
+// has carried out nothing, so that the program can send the command to the event manager in office.
+//
 // The socket is NAME.ctl in the folder evb of the runtime directory (client/runtime_directory.h).
 // appliance/control_socket.h is the server's side.
 #pragma once
+
+#include <stdbool.h>
 
 #include <cjson/cJSON.h>
 
@@ -25,5 +30,7 @@ int control_socket_path(const char *name, char path[CONTROL_SOCKET_PATH_SIZE], c
 // Connects, sends the request and waits for the response, 5 s at most. Any thread. Returns the
 // response, an object whose "ok" is true, which the caller frees; or NULL with one line in
 // error[CONTROL_SOCKET_ERROR_SIZE]. Where the appliance refuses the request, the line is the
-// appliance's.
-cJSON *control_client_request(const char *path, const cJSON *request, char *error);
+// appliance's, and *not_manager says whether it refused because it is not the event manager
+// (not_manager can be NULL).
+cJSON *control_client_request(const char *path, const cJSON *request, bool *not_manager,
+			      char *error);

@@ -3,6 +3,7 @@
 //
 // Reads values: numbers, quantities, words, names, addresses, options.
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -110,7 +111,10 @@ static int read_whole(struct config_reader *reader, const struct config_key *key
 	} else if (!cJSON_IsString(item)) {
 		return fail_whole_type(reader, key, item);
 	} else if (units_parse(key->units, item->valuestring, &value, error)) {
-		return config_fail(reader, "%s", error);
+		const bool is_word = isalpha((unsigned char)item->valuestring[0]);
+
+		return config_fail(reader, "%s%s", error,
+				   key->or_auto && is_word ? "; \"auto\" is allowed, too" : "");
 	}
 	if (value < key->minimum || value > key->maximum)
 		return fail_range(reader, key, item);

@@ -9,7 +9,8 @@ void control_serve_command(struct control *control)
 {
 	if (command_step_of(&control->command.step) != COMMAND_REQUESTED)
 		return;
-	if (control->manager != NULL) {
+	control->command.not_manager = control->manager == NULL;
+	if (!control->command.not_manager) {
 		control->command.result = cluster_manager_command(
 		    control->manager, control->command.command, control->command.node, control->now,
 		    control->command.error);
@@ -22,28 +23,39 @@ void control_serve_command(struct control *control)
 	command_set_step(&control->command.step, COMMAND_FINISHED);
 }
 
-int control_role_ask(struct role *role, enum cluster_command command, unsigned node, char *error)
+// Says which node is the event manager, where this one is not.
+static enum control_role_answer not_manager(const struct role *role, char *error)
 {
-	struct control *control = control_of(role);
+	const struct control *control = control_of(role);
 	struct cluster_node_view view;
 
-	if (!control_role_manages(role)) {
-		control_role_node_view(role, &view);
-		// A node whose term has ended follows itself until another one is elected.
-		if (view.manager == CLUSTER_NONE || view.manager == control->system->self)
-			return error_line(error, CONTROL_ERROR_SIZE,
-					  "no event manager is in office");
-		return error_line(error, CONTROL_ERROR_SIZE,
-				  "this node is not the event manager: ask node %s",
-				  control->system->nodes[view.manager].name);
+	control_role_node_view(role, &view);
+	// A node whose term has ended follows itself until another one is elected.
+	if (view.manager == CLUSTER_NONE || view.manager == control->system->self)
+		snprintf(error, CONTROL_ERROR_SIZE, "no event manager is in office");
+	else
+		snprintf(error, CONTROL_ERROR_SIZE,
+			 "this node is not the event manager: ask node %s",
+			 control->system->nodes[view.manager].name);
+	return CONTROL_ROLE_NOT_MANAGER;
+}
+
+enum control_role_answer control_role_ask(struct role *role, enum cluster_command command,
+					  unsigned node, char *error)
+{
+	struct control *control = control_of(role);
+
+	if (!control_role_manages(role))
+		return not_manager(role, error);
+	if (command_step_of(&control->command.step) == COMMAND_REQUESTED) {
+		snprintf(error, CONTROL_ERROR_SIZE,
+			 "the event manager has not answered the last command yet");
+		return CONTROL_ROLE_REFUSED;
 	}
-	if (command_step_of(&control->command.step) == COMMAND_REQUESTED)
-		return error_line(error, CONTROL_ERROR_SIZE,
-				  "the event manager has not answered the last command yet");
 	control->command.command = command;
 	control->command.node = node;
 	command_set_step(&control->command.step, COMMAND_REQUESTED);
-	return 0;
+	return CONTROL_ROLE_WAITS;
 }
 
 enum control_role_answer control_role_answer(struct role *role, char *error)
@@ -56,5 +68,5 @@ enum control_role_answer control_role_answer(struct role *role, char *error)
 	if (control->command.result == 0)
 		return CONTROL_ROLE_DONE;
 	snprintf(error, CONTROL_ERROR_SIZE, "%s", control->command.error);
-	return CONTROL_ROLE_REFUSED;
+	return control->command.not_manager ? CONTROL_ROLE_NOT_MANAGER : CONTROL_ROLE_REFUSED;
 }

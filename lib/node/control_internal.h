@@ -117,6 +117,7 @@ struct control {
 		enum cluster_command command;
 		unsigned node;
 		int result;
+		bool not_manager; // refused for this reason
 		char error[CLUSTER_ERROR_SIZE];
 	} command;
 

@@ -148,15 +148,18 @@ bool control_role_set_keys(struct role *role, const struct control_keys *keys);
 // another process of this node's number: *node is then the index of that node. Control thread.
 bool control_role_refused(struct role *role, unsigned *node);
 
-// Passes a command to the manager, which must be on this node, without waiting for the response.
-// Control thread. Returns 0, or -1 with one line in error[CONTROL_ERROR_SIZE].
-int control_role_ask(struct role *role, enum cluster_command command, unsigned node, char *error);
-
 enum control_role_answer {
 	CONTROL_ROLE_WAITS, // no response yet
 	CONTROL_ROLE_DONE,
-	CONTROL_ROLE_REFUSED, // error[CONTROL_ERROR_SIZE] holds one line with the reason
+	// Refused: error[CONTROL_ERROR_SIZE] holds one line with the reason.
+	CONTROL_ROLE_REFUSED,
+	CONTROL_ROLE_NOT_MANAGER, // this node is not the event manager, or not any more
 };
+
+// Passes a command to the manager, which must be on this node, without waiting for the response.
+// Control thread. Returns CONTROL_ROLE_WAITS, or why the command was refused.
+enum control_role_answer control_role_ask(struct role *role, enum cluster_command command,
+					  unsigned node, char *error);
 
 // The response to the last command. It is returned once, and need not be fetched. Control thread.
 enum control_role_answer control_role_answer(struct role *role, char *error);

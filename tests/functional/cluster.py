@@ -55,12 +55,12 @@ def only_nodes(configuration, *names):
     return result
 
 
-def ask(path, timeout=evbtest.PATIENCE_S):
-    """The status that the process at this control socket gives."""
+def ask(path, command="status", timeout=evbtest.PATIENCE_S):
+    """What the process at this control socket responds to a command."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
         client.settimeout(timeout)
         client.connect(path)
-        client.send(b'{"command": "status"}')
+        client.send(json.dumps({"command": command}).encode())
         return json.loads(client.recv(1 << 20))
 
 
@@ -143,7 +143,7 @@ class System:
 
     def ask(self, node=None, timeout=evbtest.PATIENCE_S):
         """The same as status(), by the socket that `evb ctl` uses."""
-        return ask(evbtest.control_socket(f"{self.name}-{node or self.manager}"), timeout)
+        return ask(evbtest.control_socket(f"{self.name}-{node or self.manager}"), timeout=timeout)
 
     def status(self, node=None):
         process = self.ctl("status", "--json", node=node)

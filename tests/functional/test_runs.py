@@ -212,6 +212,9 @@ def test_command_while_no_manager_is_in_office():
                 system.processes[node].signal(signal.SIGSTOP)
             system.wait_for(lambda status: "system" not in status, "its term ends", manager)
             check_refused(system, ("pause",), "no event manager is in office", node=manager)
+            check_equal(cluster.ask(evbtest.control_socket(f"{system.name}-{manager}"), "pause"),
+                        {"ok": False, "not_manager": True,
+                         "error": "pause: no event manager is in office"}, "what a program is told")
             start = system.launch_ctl("start")
             for node in others:
                 system.processes[node].signal(signal.SIGCONT)

@@ -107,7 +107,7 @@ static void close_bench(struct bench *bench)
 static cJSON *ask(const struct bench *bench, const char *text, char *error)
 {
 	cJSON *request = cJSON_Parse(text);
-	cJSON *response = control_client_request(bench->path, request, error);
+	cJSON *response = control_client_request(bench->path, request, NULL, error);
 
 	cJSON_Delete(request);
 	return response;
@@ -347,10 +347,10 @@ static void client__says_what_is_wrong(void **state)
 	cJSON *request = cJSON_CreateObject();
 
 	(void)state;
-	assert_null(control_client_request("/tmp/evb-test-none.ctl", request, error));
+	assert_null(control_client_request("/tmp/evb-test-none.ctl", request, NULL, error));
 	assert_string_equal(error, "nobody listens at /tmp/evb-test-none.ctl: the appliance is "
 				   "not running");
-	assert_null(control_client_request("/tmp", request, error));
+	assert_null(control_client_request("/tmp", request, NULL, error));
 	assert_non_null(strstr(error, "/tmp"));
 	cJSON_Delete(request);
 }

@@ -485,7 +485,8 @@ static void event_manager__wrong(void **state)
 	    "event_manager.throttle_level=80%",
 	    "x.json: event_manager.throttle_level: \"80%\" is none of none, 25%, 50%, 75%, 87.5%");
 	assert_system_refused("event_manager.distance=many",
-			      "x.json: event_manager.distance: \"many\" is not a whole number");
+			      "x.json: event_manager.distance: \"many\" is not a whole number; "
+			      "\"auto\" is allowed, too");
 	assert_system_refused(
 	    "event_manager.distance=true",
 	    "x.json: event_manager.distance: expected \"auto\" or a whole number, "

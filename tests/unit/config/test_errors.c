@@ -182,7 +182,8 @@ static void numbers__not_whole(void **state)
 	assert_refused("builders[0].slots=many",
 		       "x.json: builders[0].slots: \"many\" is not a whole number");
 	assert_refused("events.deadline=soon",
-		       "x.json: events.deadline: \"soon\" is not a quantity such as \"100us\"");
+		       "x.json: events.deadline: \"soon\" is not a quantity such as \"100us\"; "
+		       "\"auto\" is allowed, too");
 	assert_refused(
 	    "events.deadline=5sec",
 	    "x.json: events.deadline: \"5sec\" has an unknown unit, allowed are ns, us, ms, "
