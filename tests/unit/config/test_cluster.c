@@ -489,8 +489,7 @@ static void event_manager__wrong(void **state)
 			      "\"auto\" is allowed, too");
 	assert_system_refused(
 	    "event_manager.distance=true",
-	    "x.json: event_manager.distance: expected \"auto\" or a whole number, "
-	    "found a boolean");
+	    "x.json: event_manager.distance: expected \"auto\" or a whole number, found a boolean");
 	assert_system_refused("event_manager.distance=1024",
 			      "x.json: event_manager.distance: 1024 is out of range 0..1023");
 }
