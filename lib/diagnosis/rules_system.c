@@ -271,7 +271,7 @@ static const struct {
 	{ "unexpected_source", "add the source to sources.ids, or stop its sender" },
 	{ "not_admitted", "admit the sender: docs/ports.md" },
 	{ "link_full", "links.policy lossless waits instead of dropping; or more builders" },
-	{ "links_full", "links.policy lossless waits instead of dropping; or more builders" },
+	{ "links_full", "builders are kept from their CPU, or links.depth is less than auto" },
 	{ "no_slot", "consumers are too slow, or builders need more slots" },
 	{ "late", "raise events.deadline, or see why the source is behind" },
 	{ "duplicate", "the network duplicates packets, or two senders have the same source id" },

@@ -154,7 +154,9 @@ def run_stops(name, seconds, times, only=None):
         summaries = system.end()
     for node, summary in summaries.items():
         if summary["events"]["incomplete"]:
-            wrong.append(f"{node}: {summary['events']}")
+            dropped = {cause: count for of in ("packets", "segments")
+                       for cause, count in summary[of]["dropped"].items() if count}
+            wrong.append(f"{node}: {summary['events']}, dropped: {dropped}")
     return wrong
 
 

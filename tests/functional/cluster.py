@@ -29,11 +29,12 @@ def frugal(configuration):
     """The same with short rings and queues at its af_packet ports, and longer sleeps: at the start of
     each node the kernel clears what the shipped ones need, 300 MB for what a 10 Gb/s link brings in
     30 ms and 200 MB of packets; and the nodes share few CPUs. The short rings and links hold what is
-    in flight to a builder that does not run."""
+    in flight to a builder that does not run: packets of 1420 bytes for the window, and one that is
+    not full of each source of 64 events."""
     result = copy.deepcopy(configuration)
     if "event_manager" in result and result["event_manager"].get("mode") != "static":
         result["event_manager"].setdefault("window", "4MiB")
-    result.setdefault("links", {}).setdefault("depth", 1024)
+    result.setdefault("links", {}).setdefault("depth", 4096)
     result.setdefault("idle", {"policy": "adaptive", "yields": 2, "sleep": "1ms"})
     for node in result["nodes"]:
         for port in node["ports"]:
