@@ -9,6 +9,7 @@ import machine
 from runs import Load, Table, configuration, losses, memory_of, slots_for, variants_for
 
 FUSED, SPREAD = "fused", "spread"
+BOTH = "both"  # a builder on each CPU, one of them beside the generator and rx
 
 GENERATOR_NOTE = ("the generator runs beside rx: `built` includes its cost; `rx + builder` is what "
                   "one CPU that does only these builds: bytes by the cycles of both roles and of "
@@ -23,6 +24,9 @@ def roles_of(bench, case):
     if case.layout == FUSED:
         return {bench.first: ["source.boards", "rx.wire", *builders]}
     bench.need_two_cpus()
+    if case.layout == BOTH:
+        first, second = builders
+        return {bench.first: ["source.boards", "rx.wire", first], bench.second: [second]}
     return {bench.second: ["source.boards", "rx.wire"], bench.first: builders}
 
 

@@ -16,7 +16,7 @@ import peer_lseb
 import peer_spead2
 from folded import LARGE, LARGE_MTU, MEMIF, OWN, VETH, Folded, Work, settle
 from runs import Load, Table, Target, Unavailable
-from suites_build import SPREAD, Case, run_case, size_text
+from suites_build import BOTH, FUSED, Case, run_case, size_text
 from suites_cluster import NOTHING_LOST, need_root
 from suites_paths import AF_XDP_MTU
 
@@ -37,6 +37,10 @@ CASES = {  # name: path, MTU, what consumers do with the bytes of an event; None
 # So much faster than LSEB.
 TARGETS = {"evb, memif, MTU 65000, each byte checked": 5, "evb, veth, MTU 65000, each byte checked": 2}
 TIMES_ONE_PROCESS = 3  # so much faster than flesnet
+ONE_PROCESS = {  # what the consumer does: layout, builders, its `touch`
+    "payload not read": (BOTH, 2, "none"),
+    "each byte read": (FUSED, 1, "all"),
+}
 
 # The fragments of LSEB, and as many blocks in the buffers of a source. Its header of a fragment is part of
 # its size. LSEB is not faster with more bulks in flight.
@@ -119,10 +123,10 @@ def _flesnet(bench, size):
         return peer_flesnet.measure(work, program, size, 1 if bench.quick else peer_flesnet.SECONDS)
 
 
-def _one_process(bench, size):
-    """Sources, wire, builder and event ring in one process, and a consumer that reads each byte."""
-    load = Load(9000, peer_flesnet.INPUTS, peer_flesnet.TIMESLICE, size & ~7)
-    result = run_case(bench, Case(load, SPREAD, touch="all"))
+def _one_process(bench, size, layout, builders, touch):
+    """Sources, wire, builders and event rings in one process, and a consumer."""
+    load = Load(LARGE_MTU, peer_flesnet.INPUTS, peer_flesnet.TIMESLICE, size & ~7)
+    result = run_case(bench, Case(load, layout, touch=touch, builders=builders))
     return {"built": result["built"], "fragments": result["built"] / load.fragment,
             "lost": result["lost"]}
 
@@ -138,7 +142,8 @@ def _flesnet_table(bench):
     sizes = {size_text(size): size for size in peer_flesnet.SIZES}
     found, missing = bench.interleave({
         **{f"flesnet, {name}": lambda size=size: _flesnet(bench, size) for name, size in sizes.items()},
-        **{f"evb, {name}": lambda size=size: _one_process(bench, size) for name, size in sizes.items()}})
+        **{f"evb, {name}, {way}": lambda size=size, case=case: _one_process(bench, size, *case)
+           for name, size in sizes.items() for way, case in ONE_PROCESS.items()}})
     table = Table(
         f"peers: {peer_flesnet.INPUTS} sources and a builder in one process, events of "
         f"{peer_flesnet.TIMESLICE} fragments of each source", [
@@ -146,17 +151,22 @@ def _flesnet_table(bench):
             ("times", "times flesnet", ""), ("lost", "lost", "")], [
             "flesnet: two runs, the longer one without what the shorter one took; inputs and consumer "
             "neither write nor read the content",
-            "evb: generator and rx on one CPU, the builder on the other, beside a consumer that reads "
-            "each byte; it copies each byte once, so that the copy bound (bounds) limits it too"])
+            f"evb: packets of up to {LARGE_MTU} B; its generator does not write the content, either. Payload "
+            "not read: a builder on each CPU, one of them beside generator and rx; the consumer takes the "
+            "events, as that of flesnet. Each byte read: by a consumer on the second CPU, all else is on the first",
+            "evb copies each byte once, so that the copy bound (bounds) limits it too"])
     for name in sizes:
         reference = found[f"flesnet, {name}"]
         table.add(f"{PEERS['flesnet']}, {name}", reference, {"program": bench.peers.get("flesnet")},
                   missing.get(f"flesnet, {name}"))
-        table.add(f"evb, {name}", beside(found[f"evb, {name}"], reference), {"fragment": name},
-                  missing.get(f"evb, {name}"), [
-                      NOTHING_LOST, *([Target(f"{TIMES_ONE_PROCESS} times flesnet", "times",
-                                              lambda times: times >= TIMES_ONE_PROCESS)]
-                                      if reference else [])])
+        for way, (layout, builders, touch) in ONE_PROCESS.items():
+            row = f"evb, {name}, {way}"
+            table.add(row, beside(found[row], reference),
+                      {"fragment": name, "layout": layout, "builders": builders, "touch": touch},
+                      missing.get(row), [
+                          NOTHING_LOST, *([Target(f"{TIMES_ONE_PROCESS} times flesnet", "times",
+                                                  lambda times: times >= TIMES_ONE_PROCESS)]
+                                          if reference else [])])
     return table
 
 

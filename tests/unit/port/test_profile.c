@@ -142,6 +142,19 @@ static void builtin__memif_has_larger_buffers_above_its_own_limit(void **state)
 			profile.maximum_mtu + 14 + 8, 65280);
 }
 
+static void builtin__ring_is_shorter_for_packets_of_65_kb(void **state)
+{
+	struct profile profile = load("ring", 9600);
+
+	(void)state;
+	assert_int_equal(profile.rx_descriptors, 4096);
+	assert_int_equal(profile.tx_descriptors, 4096);
+	profile = load("ring", profile.maximum_mtu);
+	assert_int_equal(profile.maximum_mtu, 65000);
+	assert_int_equal(profile.rx_descriptors, 512);
+	assert_int_equal(profile.tx_descriptors, 512);
+}
+
 static void builtin__without_jumbo_arguments_keep_theirs(void **state)
 {
 	struct profile profile = load("pcap", 9000);
@@ -289,6 +302,7 @@ int main(void)
 		cmocka_unit_test(builtin__af_packet_has_jumbo_arguments),
 		cmocka_unit_test(builtin__af_packet_rings_have_no_gaps),
 		cmocka_unit_test(builtin__memif_has_larger_buffers_above_its_own_limit),
+		cmocka_unit_test(builtin__ring_is_shorter_for_packets_of_65_kb),
 		cmocka_unit_test(builtin__without_jumbo_arguments_keep_theirs),
 		cmocka_unit_test(unknown__names_the_known),
 		cmocka_unit_test(file__by_its_path),
