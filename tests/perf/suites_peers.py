@@ -213,6 +213,13 @@ def _kernel_drivers(load):
     return ["af_packet", *(["af_xdp"] if load.mtu <= AF_XDP_MTU else [])]
 
 
+def _evb_from_kernel(bench, driver, load):
+    """One run, beside one of the driver alone."""
+    path = paths.Kernel(driver, joins=True)
+    result = path.measure(bench, load, 0)
+    return {**result, "of_driver": result["segments"] / path.bound(bench, load)["packets_per_second"]}
+
+
 def _spead2_table(bench):
     loads = {f"packets of {mtu} B": Load.of(mtu=mtu, mfp=peer_spead2.HEAP) for mtu in (1500, 9000)}
     ways = {"in frames of up to 64 kB": False, "each in a frame": True}
@@ -220,18 +227,20 @@ def _spead2_table(bench):
         **{f"spead2, {name}, {way}": lambda load=load, way=way: _spead2(bench, load.mtu, ways[way])
            for name, load in loads.items() for way in ways},
         **{f"evb, {driver}, {name}":
-           lambda driver=driver, load=load: paths.Kernel(driver, joins=True).measure(bench, load, 0)
+           lambda driver=driver, load=load: _evb_from_kernel(bench, driver, load)
            for name, load in loads.items() for driver in _kernel_drivers(load)}})
     table = Table(
         f"peers: datagrams of a kernel's UDP socket through a veth pair, blocks of {peer_spead2.HEAP} B", [
             ("built", "built", "Gb/s"), ("times", "times spead2", ""), ("complete", "complete", "share"),
-            ("lost", "lost", "")], [
+            ("of_driver", "of driver", "share"), ("lost", "lost", "")], [
             f"spead2: the highest rate at which {peer_spead2.COMPLETE:.0%} of the heaps are complete, by a "
             "paced sender. In frames of up to 64 kB: its sender gives the kernel many packets as one (UDP "
             "GSO), and a veth pair does not segment them, as a wire would; each in a frame: the kernel does",
             "evb: its sender uses GSO, too, each packet is in a frame, as fast as the kernel takes them; each "
             "event is built of 40 blocks; times: beside spead2 with each packet in a frame; af_xdp "
-            f"takes packets of at most {AF_XDP_MTU} B"])
+            f"takes packets of at most {AF_XDP_MTU} B",
+            "of driver: packets/s beside those of the driver alone, which receives from the same sender and "
+            "does nothing"])
     for name, load in loads.items():
         for way in ways:
             row = f"spead2, {name}, {way}"
