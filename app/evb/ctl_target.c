@@ -94,7 +94,7 @@ static enum office find_elected(const struct ctl_target *target,
 {
 	char other[CONTROL_SOCKET_PATH_SIZE];
 	enum office found = OFFICE_UNKNOWN;
-	bool is_silent = false; // a node that ran here
+	bool is_silent = false; // a node that has a socket here does not respond
 
 	for (unsigned i = 0; i < system->n_nodes && found < OFFICE_NEW; i++) {
 		struct config *config = NULL;
@@ -151,7 +151,7 @@ static cJSON *ask_elected(const struct ctl_target *target, const struct config *
 		bool not_manager;
 		cJSON *response = control_client_request(path, request, &not_manager, error);
 
-		// The command of a node that manages is carried out there, not on this machine.
+		// Where the event manager is on another machine, the refusal names its node.
 		if (!not_manager || office == OFFICE_OTHER || tick_clock_monotonic_ns() >= end)
 			return response;
 		pause_between_polls();
