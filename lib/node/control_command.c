@@ -2,7 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include <stdio.h>
 
-#include "base/error_line.h"
 #include "node/control_internal.h"
 
 void control_serve_command(struct control *control)
