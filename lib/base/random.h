@@ -6,7 +6,6 @@
 // Threads: a generator belongs to one thread.
 #pragma once
 
-#include <math.h>
 #include <stdint.h>
 
 struct random {
@@ -48,12 +47,4 @@ static inline uint32_t random_below(struct random *random, uint32_t below)
 static inline double random_uniform(struct random *random)
 {
 	return (double)(random_next(random) >> 11) * 0x1p-53;
-}
-
-// Gaussian with mean 0 and standard deviation 1 (Box-Muller).
-static inline double random_gaussian(struct random *random)
-{
-	double radius = sqrt(-2 * log(1 - random_uniform(random)));
-
-	return radius * cos(6.283185307179586 * random_uniform(random));
 }

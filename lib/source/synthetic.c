@@ -38,6 +38,14 @@ static uint16_t clamp(double size, uint32_t maximum)
 	return size < maximum ? (uint16_t)lrint(size) : (uint16_t)maximum;
 }
 
+// Gaussian with mean 0 and standard deviation 1 (Box-Muller).
+static double gaussian(struct random *random)
+{
+	double radius = sqrt(-2 * log(1 - random_uniform(random)));
+
+	return radius * cos(6.283185307179586 * random_uniform(random));
+}
+
 uint16_t synthetic_draw_size(const struct fragment_sizes *sizes, unsigned subdetector,
 			     struct random *random)
 {
@@ -45,7 +53,7 @@ uint16_t synthetic_draw_size(const struct fragment_sizes *sizes, unsigned subdet
 		return clamp(sizes->outlier, UINT16_MAX);
 	switch (sizes->law) {
 	case SIZE_GAUSSIAN:
-		return clamp(sizes->mean + sizes->sigma * random_gaussian(random), sizes->maximum);
+		return clamp(sizes->mean + sizes->sigma * gaussian(random), sizes->maximum);
 	case SIZE_LHCB:
 		return lhcb_profile_size(lhcb_profile(subdetector), random_uniform(random));
 	case SIZE_FIXED:
