@@ -16,7 +16,7 @@ RUN meson install -C build-program --no-rebuild --destdir /install --strip
 FROM build AS test
 # "no" where they have run already: tests/functional/image_try.sh in CI.
 ARG UNIT_TESTS=yes
-RUN [ "$UNIT_TESTS" != yes ] || ./dev build
+RUN [ "$UNIT_TESTS" != yes ] || { meson setup build && ninja -C build; }
 RUN [ "$UNIT_TESTS" != yes ] || meson test -C build --no-rebuild --no-suite functional --print-errorlogs --timeout-multiplier 4
 
 FROM ${BASE} AS runtime
