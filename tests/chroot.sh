@@ -159,7 +159,8 @@ try_all() {
     wait_at_gate
     versions gcc
     within ./dev test unit | tee "$scratch/tests.log" || status=$?
-    within ./dev demo --duration 3 --strict && try_programs build/evb || status=1
+    within ninja -C build --quiet programs benchmarks && within ./dev demo --duration 3 --strict &&
+        try_programs build/evb || status=1
 }
 
 try_whole() {
