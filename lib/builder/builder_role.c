@@ -32,6 +32,7 @@ struct builder {
 	struct input inputs[BUILDER_MAX_LINKS];
 	struct assembly *assembly;
 	struct divisor packing;
+	struct copy_order order;   // of the segments' payloads
 	struct window_watch watch; // of a timed shift
 	bool watches;
 	unsigned next_input;      // the input that is served next, in turn
@@ -101,6 +102,7 @@ static bool place(struct builder *builder, const struct input *input, struct rte
 	}
 	if (likely(to != NULL)) {
 		mbuf_copy_payload(to, mbuf, segment, next);
+		copy_order_note(&builder->order, to, segment->size);
 		if (assembly_commit(assembly, segment))
 			assembly_complete(assembly, rte_rdtsc());
 	}
@@ -159,7 +161,7 @@ static unsigned place_taken(struct builder *builder, struct input *input, uint64
 
 		if (left > 2)
 			rte_prefetch0(mbuf_segment(mbufs[2]));
-		if (left > 1 && copy_fetches_ahead(mbuf_segment(mbufs[1])->size))
+		if (left > 1 && copy_wants_next(&builder->order, mbuf_segment(mbufs[1])->size))
 			next = copy_of(builder, mbufs[1]);
 		waits = !place_all(builder, input, mbufs[0], next, now);
 	}

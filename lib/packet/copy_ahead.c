@@ -25,7 +25,8 @@ void copy_long(uint8_t *to, const uint8_t *from, size_t n, struct copy_next next
 {
 	const size_t head = -(uintptr_t)to % RTE_CACHE_LINE_SIZE; // up to a line of the destination
 	const size_t lines = (n - head) / RTE_CACHE_LINE_SIZE;
-	const size_t ahead = RTE_MIN(lines, COPY_AHEAD / RTE_CACHE_LINE_SIZE);
+	const size_t distance = copy_always_ahead() ? COPY_AHEAD : COPY_AHEAD_MOST;
+	const size_t ahead = RTE_MIN(lines, distance / RTE_CACHE_LINE_SIZE);
 	const size_t own = (lines - ahead) * RTE_CACHE_LINE_SIZE;
 
 	if (next.from == NULL)
@@ -36,7 +37,6 @@ void copy_long(uint8_t *to, const uint8_t *from, size_t n, struct copy_next next
 	copy_line(to + n - RTE_CACHE_LINE_SIZE, from + n - RTE_CACHE_LINE_SIZE);
 	to += head;
 	from += head;
-	copy_lines(to, from, lines - ahead,
-		   (struct copy_next){ from + COPY_AHEAD, to + COPY_AHEAD });
+	copy_lines(to, from, lines - ahead, (struct copy_next){ from + distance, to + distance });
 	copy_lines(to + own, from + own, ahead, next);
 }
