@@ -4,6 +4,8 @@
 bound of its driver: within one process (ring), between two (memif), from the kernel (af_packet,
 af_xdp)."""
 
+import json
+import os
 import signal
 import subprocess
 import time
@@ -159,8 +161,26 @@ class Kernel:
                 load.mtu, "--cpu", bench.first, "--warmup", bench.warmup, "--seconds",
                 bench.window, namespace=net.evb)
             receiver.wait_for_line("ready")
-            sender = self._start_sender(bench, work, net, load, 0,
-                                        bench.warmup + bench.window + 0.5)
-            result = bench.finish_tool(receiver)
-            bench.finish_tool(sender)
+            return self._from_sender(bench, work, net, load, receiver)
+
+    def _from_sender(self, bench, work, net, load, receiver):
+        """What a tool receives that is ready."""
+        sender = self._start_sender(bench, work, net, load, 0, bench.warmup + bench.window + 0.5)
+        result = bench.finish_tool(receiver)
+        bench.finish_tool(sender)
         return result
+
+    def socket_bound(self, bench, load):
+        """Of profile af_packet: what the kernel's ring hands over if nobody copies a packet."""
+        with open(os.path.join(evbtest.REPOSITORY, "pmd-config", "af_packet.json"), encoding="utf-8") as file:
+            profile = json.load(file)
+        ring = profile["jumbo_arguments" if load.mtu > 1500 else "arguments"]
+        with evbtest.Workspace() as work:
+            net = self.network(bench, work, load)
+            receiver = bench.start_tool(
+                work, "packet_heads", "--device", net.evb.device,
+                *(word for name, value in ring.items() for word in (f"--{name}", value)),
+                "--cpu", bench.first, "--warmup", bench.warmup, "--seconds", bench.window,
+                namespace=net.evb)
+            receiver.wait_for_line("ready")
+            return self._from_sender(bench, work, net, load, receiver)

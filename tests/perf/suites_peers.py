@@ -214,10 +214,13 @@ def _kernel_drivers(load):
 
 
 def _evb_from_kernel(bench, driver, load):
-    """One run, beside one of the driver alone."""
+    """One run, beside one of the driver alone, and one of the socket below af_packet."""
     path = paths.Kernel(driver, joins=True)
     result = path.measure(bench, load, 0)
-    return {**result, "of_driver": result["segments"] / path.bound(bench, load)["packets_per_second"]}
+    bounds = {"of_driver": path.bound(bench, load)}
+    if driver == "af_packet":
+        bounds["of_socket"] = path.socket_bound(bench, load)
+    return {**result, **{name: result["segments"] / bound["packets_per_second"] for name, bound in bounds.items()}}
 
 
 def _spead2_table(bench):
@@ -232,7 +235,7 @@ def _spead2_table(bench):
     table = Table(
         f"peers: datagrams of a kernel's UDP socket through a veth pair, blocks of {peer_spead2.HEAP} B", [
             ("built", "built", "Gb/s"), ("times", "times spead2", ""), ("complete", "complete", "share"),
-            ("of_driver", "of driver", "share"), ("lost", "lost", "")], [
+            ("of_driver", "of driver", "share"), ("of_socket", "of socket", "share"), ("lost", "lost", "")], [
             f"spead2: the highest rate at which {peer_spead2.COMPLETE:.0%} of the heaps are complete, by a "
             "paced sender. In frames of up to 64 kB: its sender gives the kernel many packets as one (UDP "
             "GSO), and a veth pair does not segment them, as a wire would; each in a frame: the kernel does",
@@ -240,7 +243,8 @@ def _spead2_table(bench):
             "event is built of 40 blocks; times: beside spead2 with each packet in a frame; af_xdp "
             f"takes packets of at most {AF_XDP_MTU} B",
             "of driver: packets/s beside those of the driver alone, which receives from the same sender and "
-            "does nothing"])
+            "does nothing; of socket: beside those of a program that only looks at the headers in the kernel's "
+            "ring, and copies nothing"])
     for name, load in loads.items():
         for way in ways:
             row = f"spead2, {name}, {way}"
