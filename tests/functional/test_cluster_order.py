@@ -92,7 +92,7 @@ def test_turns_of_small_blocks():
 SPAN_S = 2
 IN_STEP = 0.02  # of the busy milliseconds; 0.7 % are those in which a node follows another one
 PAUSE_S = 0.05
-HEALED_S = 150  # it takes 4 s where the nodes get their CPU
+HEALED_S = 60  # it takes 4 s where the nodes get their CPU
 
 
 def shared(tap, seconds=SPAN_S):
