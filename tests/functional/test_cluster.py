@@ -434,10 +434,11 @@ def test_stop():
 
 def test_stop_behind_full_links():
     """Nobody takes the events of builders that nobody paces, so their slots and links fill and data
-    has to wait; the commands to their nodes do not wait behind it."""
+    has to wait; the commands to their nodes do not wait behind it. Nodes that have stopped wait for
+    their consumers, which come then."""
     with evbtest.Workspace() as work:
         configuration = split(work, "static", rate=2000, writers=False, links={"depth": 256},
-                              events={"deadline": "30s", "drain_timeout": "2s"},
+                              events={"deadline": "30s", "drain_timeout": "20s"},
                               event_ring={"groups": ["main"]})
         with cluster.System(work, configuration) as system:
             system.start()

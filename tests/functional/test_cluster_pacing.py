@@ -211,7 +211,8 @@ def test_paused_builder():
 def direct(pfc):
     """A node sends 2.5 times what the other one takes: 200 multi-event packets per second. Returns the
     summaries, and what the sending node's readout and flow control have counted. A faster sender
-    overruns the port of a receiver that the kernel keeps waiting, whatever the receiver asks for."""
+    overruns the port of a receiver that the kernel keeps waiting, whatever the receiver asks for; and a
+    receiver that gets no CPU cannot ask again before a pause ends, which lasts 33 ms on this link."""
     least = 400 if pfc else 50  # complete events; few are where most lose a segment
 
     def has_shown():
@@ -223,7 +224,8 @@ def direct(pfc):
             return system.query("a", "/evb/pfc/info", "wire")["xon_received"] > 0
         return summary["loss_total"] > 0
 
-    with evbtest.Workspace() as work, Direct(work, pfc, rate=25000) as system:
+    with (bottleneck.ahead_of_others(), evbtest.Workspace() as work,
+          Direct(work, pfc, rate=25000) as system):
         system.start()
         consumer = bottleneck.consumer(work, system, "b", evbtest.program("slow_consumer"), 5000)
         system.processes["b"].wait_until(

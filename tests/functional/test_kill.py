@@ -58,9 +58,12 @@ def start_consumer(work, name, ledger, hold=6):
 
 
 def read_ledger(path):
-    """(pid, what, event id) in the order of time."""
+    """(pid, what, event id) in the order of time. A line that is being written is left for the next
+    time."""
     with open(path, encoding="ascii") as file:
         for line in file:
+            if not line.endswith("\n"):
+                return
             pid, what, event = line.split()
             yield int(pid), what, int(event)
 
