@@ -4,6 +4,8 @@
 
 import contextlib
 import dataclasses
+import os
+import signal
 import subprocess
 
 import evbtest
@@ -36,22 +38,21 @@ NOTHING_LOST = Target("nothing lost", "lost", lambda lost: lost == 0, True)
 
 
 @contextlib.contextmanager
-def hogs(number):
-    """So many processes that want a CPU each."""
-    running = []
+def hogs(number, apart):
+    """So many processes that want a CPU each. apart: in a session of their own."""
+    shell = subprocess.Popen(
+        ["/bin/sh", "-c", 'for one in "$@"; do while :; do :; done & done; wait', "hogs",
+         *map(str, range(number))], preexec_fn=os.setsid if apart else os.setpgrp)
     try:
-        for _ in range(number):
-            running.append(subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]))
         yield
     finally:
-        for process in running:
-            process.kill()
-            process.wait()
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
 
 
-def _run(bench, load, path, placement, n_hogs=0, n_nodes=2, launcher=(), idle="adaptive"):
+def _run(bench, load, path, placement, n_hogs=0, n_nodes=2, launcher=(), idle="adaptive", apart=False):
     """Events per second and CPU time per event of a run, and what it lost. idle: "poll" where
-    each node has a CPU for itself."""
+    each node has a CPU for itself. n_hogs, apart: see hogs."""
     bench.need_two_cpus()
     if path == VETH or launcher:
         need_root()
@@ -59,7 +60,7 @@ def _run(bench, load, path, placement, n_hogs=0, n_nodes=2, launcher=(), idle="a
             work, (bench.first, bench.second), load=load, path=path, placement=placement,
             idle=idle, n_nodes=n_nodes, launcher=launcher) as nodes:
         settle(nodes, bench)
-        with hogs(n_hogs):
+        with hogs(n_hogs, apart):
             result = nodes.measure(bench.window)
             result["lost"] = nodes.drain()
     return {**result, "built": result["events"] * load.load.event_bytes}
@@ -130,6 +131,7 @@ def _beside_others(bench):
     found, missing = bench.interleave({
         "quiet": lambda: _run(bench, SMALL, MEMIF, OWN),
         "loaded": lambda: _run(bench, SMALL, MEMIF, OWN, HOGS),
+        "apart": lambda: _run(bench, SMALL, MEMIF, OWN, HOGS, apart=True),
         "first": lambda: _run(bench, SMALL, MEMIF, OWN, HOGS, launcher=FIRST),
         "two": lambda: _run(bench, SEVERAL, VETH, OWN),
         "three": lambda: _run(bench, SEVERAL, VETH, OWN, 0, 3)})
@@ -140,7 +142,8 @@ def _beside_others(bench):
     table.add(BESIDE, found["quiet"], {}, missing.get("quiet"), [NOTHING_LOST])
     third = Target("a third", "kept", lambda share: share >= 1 / 3)
     for key, name in (("loaded", f"beside {HOGS} busy processes"),
-                      ("first", f"the same, nodes by `{' '.join(FIRST)}`")):
+                      ("apart", "the same, these in another session"),
+                      ("first", f"the same in one session, nodes by `{' '.join(FIRST)}`")):
         table.add(f"{BESIDE}, {name}", [
             {**one, "kept": one["events"] / quiet["events"]}
             for one, quiet in zip(found[key], found["quiet"])], {"hogs": HOGS},
