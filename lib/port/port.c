@@ -3,6 +3,7 @@
 #include "port/port.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <net/if.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -139,17 +140,32 @@ static void drop_last_comma(char *text, size_t size, size_t used)
 		text[used - 1] = '\0';
 }
 
+// The driver of memif refuses relative paths. With its option socket-abstract a device is no path.
+static bool is_relative_path(const struct port *port)
+{
+	const struct port_settings *config = port->config;
+
+	for (unsigned i = 0; i < config->n_options; i++)
+		if (strcmp(config->options[i].name, "socket-abstract") == 0 &&
+		    strcmp(config->options[i].value, "yes") == 0)
+			return false;
+	return strcmp(port->profile->driver, "net_memif") == 0 && config->device[0] != '/';
+}
+
 // "device_argument=device,queues_argument=n,argument=value,..."
 static void device_arguments(const struct port *port, char *text, size_t size)
 {
 	const struct profile *profile = port->profile;
 	const char *program = af_xdp_program_path(port);
+	char folder[PATH_MAX];
 	size_t used = 0;
 
 	text[0] = '\0';
+	if (!is_relative_path(port) || getcwd(folder, sizeof(folder)) == NULL)
+		folder[0] = '\0';
 	if (profile->device_argument[0] != '\0' && port->config->device[0] != '\0')
-		used += (size_t)snprintf(text, size, "%s=%s,", profile->device_argument,
-					 port->config->device);
+		used += (size_t)snprintf(text, size, "%s=%s%s%s,", profile->device_argument, folder,
+					 folder[0] != '\0' ? "/" : "", port->config->device);
 	if (profile->queues_argument[0] != '\0')
 		used +=
 		    (size_t)snprintf(text + used, size - used, "%s=%u,", profile->queues_argument,

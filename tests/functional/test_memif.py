@@ -35,9 +35,11 @@ def memif(role, socket, mtu, address):
             "address": f"{address}/24", "options": {"role": role}}
 
 
-def run_two(mtu, **generator):
+def run_two(mtu, device=None, **generator):
     with evbtest.Workspace() as work:
         builder, source = nodes(work, mtu, **generator)
+        for node in (builder, source) if device else ():
+            node["ports"][0]["device"] = device
         receiving = work.run(builder)
         sending = work.run(source)
         sending.end()
@@ -66,6 +68,11 @@ def test_mtu_65000():
 
 def test_rate():
     run_two(mtu=9000, rate=300)
+
+
+def test_name_alone():
+    """A socket in the folder in which both run."""
+    run_two(mtu=9000, device="memif.sock")
 
 
 def test_sender_restarts():
