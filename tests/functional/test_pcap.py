@@ -74,7 +74,7 @@ def test_port_with_faults():
 def differences(work, path, plan, packing):
     """The lines about sources that differ from sources.packing, and the number of built events."""
     process = work.run(appliance.builder(work, capture_port(path), plan.stream,
-                                         events={"deadline": "100ms"},
+                                         events={"deadline": "2s"},
                                          sources={"packing": packing}))
     summary = process.end()
     return ([line for line in process.errors().splitlines() if "sources.packing is" in line],
@@ -100,7 +100,7 @@ def test_port_with_few_slots():
         plan = faulty_plan(events=400)
         path, _ = write(work, plan)
         configuration = appliance.builder(work, capture_port(path), plan.stream, slots=32,
-                                          events={"deadline": "500ms"})
+                                          events={"deadline": "1500ms"})
         check_faulty(plan, work.run(configuration).end(), work.path("events"))
 
 
@@ -118,7 +118,7 @@ def test_replay_with_faults():
         with evbtest.Workspace() as work:
             plan = faulty_plan()
             path, _ = write(work, plan, name=name)
-            summary, out = replay(work, path, "--deadline", "1s")
+            summary, out = replay(work, path, "--deadline", "10s")
             check_faulty(plan, summary, out)
 
 
@@ -306,7 +306,7 @@ def test_discard():
         plan.lose(0.01)
         path, _ = write(work, plan)
         configuration = appliance.builder(work, capture_port(path), plan.stream,
-                                          events={"deadline": "500ms", "on_incomplete": "discard"})
+                                          events={"deadline": "2s", "on_incomplete": "discard"})
         summary = work.run(configuration).end()
         whole = {event: blocks for event, blocks in plan.expected().items()
                  if None not in blocks.values()}
