@@ -61,7 +61,8 @@ def test_telemetry():
     with evbtest.Workspace() as work:
         # More sources than a page of names holds.
         configuration = appliance.generated(work, sources=600, count=20, size=20,
-                                            event_ring={"groups": ["holds"]}, writer=None)
+                                            event_ring={"groups": ["holds"]}, writer=None,
+                                            events={"drain_timeout": "60s"})  # for what is done here
         with evb_run_held(work, configuration) as run, evb.Telemetry() as telemetry:
             check_equal(evb.running(), [run.name], "running appliances")
             check_equal(telemetry.name, run.name, "the only one")
